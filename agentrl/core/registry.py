@@ -1,0 +1,190 @@
+"""Environments by name: Gymnasium's own registry, with nearest names in errors.
+
+`gymnasium.make("agentrl/Search-v0")` and `agentrl.make("Search-v0")` are the same thing. A name may also be
+a place: `my_module:Class`, `path/to/file.py:Class` or Gymnasium's `my_module:Registered-v0`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import gymnasium
+
+from agentrl.core.env import ToolEnv, digest
+from agentrl.core.failures import MissingExtra, UnknownName, UserError
+
+NAMESPACE = "agentrl"
+
+
+@dataclass(frozen=True, slots=True)
+class EnvEntry:
+    """What the catalogue says of an environment without importing it.
+
+    Attributes:
+        id: full id, e.g. `agentrl/Search-v0`.
+        entry_point: `module:Class` or the class itself.
+        summary: one sentence.
+        extra: the extra of this package that it needs; empty if the core install is enough.
+        needs: the modules whose absence means that the extra is missing.
+        kwargs: default constructor arguments.
+    """
+
+    id: str
+    entry_point: str | Callable[..., ToolEnv]
+    summary: str = ""
+    extra: str = ""
+    needs: tuple[str, ...] = ()
+    kwargs: Mapping[str, Any] | None = None
+
+
+_catalogue: dict[str, EnvEntry] = {}
+
+
+def register(
+    id: str,
+    entry_point: str | Callable[..., ToolEnv],
+    *,
+    summary: str = "",
+    extra: str = "",
+    needs: tuple[str, ...] = (),
+    kwargs: Mapping[str, Any] | None = None,
+) -> EnvEntry:
+    """Register an environment with Gymnasium; registering the same thing again is allowed.
+
+    Raises:
+        UserError: the id is taken by something else.
+    """
+    entry = EnvEntry(id, entry_point, summary, extra, needs, dict(kwargs or {}))
+    if id in _catalogue:
+        if _catalogue[id].entry_point != entry_point:
+            raise UserError(f"environment id {id!r} is taken by {_catalogue[id].entry_point!r}")
+        _catalogue[id] = entry
+    if id not in gymnasium.registry:
+        # The bare environment: its own checks are stricter than the passive wrappers.
+        gymnasium.register(id, entry_point, kwargs=dict(kwargs or {}), disable_env_checker=True, order_enforce=False)
+    _catalogue[id] = entry
+    return entry
+
+
+def catalogue() -> dict[str, EnvEntry]:
+    """Every registered environment of this package and its plug-ins, by id."""
+    import agentrl.envs
+
+    agentrl.envs.register_all()
+    return dict(_catalogue)
+
+
+def resolve(name: str) -> EnvEntry:
+    """The entry that `name` means; the namespace `agentrl/` may be left out.
+
+    Raises:
+        UnknownName: with the nearest known ids.
+        UserError: a file or module that is not there or holds no environment.
+    """
+    entries = catalogue()
+    for candidate in (name, f"{NAMESPACE}/{name}"):
+        if candidate in entries:
+            return entries[candidate]
+    module_ref, colon, attribute = name.rpartition(":")
+    if not colon:
+        raise UnknownName("environment", name, entries)
+    module = import_module(module_ref)
+    entries = catalogue()
+    for candidate in (attribute, f"{NAMESPACE}/{attribute}"):
+        if candidate in entries:
+            return entries[candidate]
+    target = getattr(module, attribute, None)
+    if target is None:
+        raise UnknownName(f"environment in {module_ref}", attribute, [n for n, v in vars(module).items() if is_env(v)])
+    if not is_env(target):
+        raise UserError(f"{name} is not a ToolEnv class")
+    return EnvEntry(name, target, first_line(target.__doc__))
+
+
+def make(name: str, **kwargs: Any) -> ToolEnv:
+    """Make an environment by name.
+
+    Raises:
+        UnknownName: with the nearest known ids.
+        MissingExtra: the environment needs an extra that is not installed.
+        UserError: a constructor argument that it does not take.
+    """
+    return make_entry(resolve(name), **kwargs)
+
+
+def make_entry(entry: EnvEntry, **kwargs: Any) -> ToolEnv:
+    env_class = load_class(entry)
+    try:
+        if entry.id in gymnasium.registry:
+            env = gymnasium.make(entry.id, **kwargs).unwrapped
+        else:
+            env = env_class(**{**(entry.kwargs or {}), **kwargs})
+    except ModuleNotFoundError as error:
+        raise _missing(entry, error) from error
+    except TypeError as error:
+        if "argument" in str(error):
+            raise UserError(f"{entry.id}: {error}") from error
+        raise
+    if not isinstance(env, ToolEnv):
+        raise UserError(f"{entry.id} is a {type(env).__name__}, not a ToolEnv")
+    return env
+
+
+def load_class(entry: EnvEntry) -> Callable[..., ToolEnv]:
+    """The class behind an entry, imported.
+
+    Raises:
+        MissingExtra: what it imports is not installed.
+    """
+    if callable(entry.entry_point):
+        return entry.entry_point
+    module_ref, _, attribute = entry.entry_point.partition(":")
+    try:
+        return getattr(importlib.import_module(module_ref), attribute)
+    except ModuleNotFoundError as error:
+        raise _missing(entry, error) from error
+
+
+def import_module(ref: str) -> ModuleType:
+    """Import a dotted module or a Python file by path; a file is imported once."""
+    if not (ref.endswith(".py") or "/" in ref):
+        try:
+            return importlib.import_module(ref)
+        except ModuleNotFoundError as error:
+            raise UserError(f"no module named {error.name!r}") from error
+    path = Path(ref).expanduser().resolve()
+    name = f"agentrl_file_{path.stem}_{digest(str(path))[:8]}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, path) if path.is_file() else None
+    if spec is None or spec.loader is None:
+        raise UserError(f"no Python file at {ref}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise UserError(f"{ref} cannot be imported: {type(error).__name__}: {error}") from error
+    return module
+
+
+def is_env(value: Any) -> bool:
+    return isinstance(value, type) and issubclass(value, ToolEnv) and value is not ToolEnv
+
+
+def first_line(doc: str | None) -> str:
+    return (doc or "").strip().partition("\n")[0]
+
+
+def _missing(entry: EnvEntry, error: ModuleNotFoundError) -> Exception:
+    if entry.extra and (error.name or "").partition(".")[0] in entry.needs:
+        return MissingExtra(entry.extra, entry.id)
+    return error

@@ -1,0 +1,116 @@
+"""A policy acts: it is shown an episode and answers with a message (and the tokens it sampled, if any).
+
+The rollout manager knows only this protocol, so that a model behind an engine, an environment's expert,
+a person at the terminal and a replayed trace all go the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from agentrl.core.failures import InvariantBroken
+from agentrl.core.messages import Message, Messages
+from agentrl.core.tree import FinishReason, Handoff, Turn, fed_ids, last_segment
+from agentrl.inference.codec import Codec, ToolSpec
+from agentrl.inference.engine import ContextOverflow, Engine, Sampling
+
+if TYPE_CHECKING:
+    from agentrl.core.env import ToolEnv
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a policy may look at when it acts.
+
+    Attributes:
+        path: the turns so far, oldest first.
+        observation: the messages shown now, since the last turn.
+        tools: the tools that may be called.
+        env: the live environment; only scripted policies (expert, random) touch it.
+        seed: a number that belongs to this turn of this episode: the same run gives the same one.
+    """
+
+    path: Sequence[Turn]
+    observation: Messages
+    tools: Sequence[ToolSpec]
+    env: ToolEnv | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """An action with its token record, ready to become a `Turn`. `action=None`: the context is full and
+    nothing could be sampled; the episode ends truncated."""
+
+    action: Message | None
+    context_ids: tuple[int, ...] = ()
+    completion_ids: tuple[int, ...] = ()
+    logprobs: tuple[float, ...] = ()
+    weight_version: int = 0
+    handoff: Handoff = "clean"
+    finish_reason: FinishReason = "scripted"
+    cached_tokens: int = 0
+
+
+@runtime_checkable
+class Policy(Protocol):
+    async def act(self, view: View) -> Sampled: ...
+
+
+class ModelPolicy:
+    """A model: a codec and an engine. Counts its hand-offs by kind in `handoffs`."""
+
+    def __init__(self, engine: Engine, codec: Codec, sampling: Sampling) -> None:
+        self.engine, self.codec, self.sampling = engine, codec, sampling
+        self.handoffs = {"clean": 0, "fresh": 0, "refused": 0}
+
+    async def act(self, view: View) -> Sampled:
+        from dataclasses import replace
+
+        fed, context_ids, handoff = self._context(view)
+        prompt_ids = (*fed, *context_ids)
+        room = self.engine.max_context - len(prompt_ids)
+        if room < 1:
+            if not view.path:
+                raise ContextOverflow(len(prompt_ids), self.engine.max_context)
+            self.handoffs["refused"] += 1
+            return Sampled(None, finish_reason="length")
+        self.handoffs[handoff] += 1
+        sampling = replace(
+            self.sampling,
+            stop_ids=self.sampling.stop_ids or self.codec.stop_ids,
+            max_tokens=min(self.sampling.max_tokens, room),
+            seed=view.seed,
+        )
+        completion = await self.engine.generate(prompt_ids, sampling)
+        if completion.prompt_tokens and completion.prompt_tokens != len(prompt_ids):
+            raise InvariantBroken(
+                "the engine was fed exactly the path's tokens",
+                f"turn {len(view.path)}",
+                f"{completion.prompt_tokens} != {len(prompt_ids)}",
+            )
+        return Sampled(
+            action=self.codec.parse(completion.ids, view.tools, prompt_ids),
+            context_ids=context_ids,
+            completion_ids=completion.ids,
+            logprobs=completion.logprobs,
+            weight_version=completion.weight_version,
+            handoff=handoff,
+            finish_reason=completion.finish_reason,
+            cached_tokens=completion.cached_tokens,
+        )
+
+    def _context(self, view: View) -> tuple[tuple[int, ...], tuple[int, ...], Handoff]:
+        """(ids already fed, ids to add, kind of hand-off)."""
+        if not view.path:
+            return (), self.codec.start(view.observation, view.tools), "clean"
+        fed = fed_ids(last_segment(view.path))
+        last = view.path[-1]
+        cut = len(fed) - len(last.completion_ids)
+        added = self.codec.extend(tuple(fed[:cut]), last.completion_ids, view.observation, view.tools)
+        if added is not None:
+            return tuple(fed), added, "clean"
+        history = tuple(m for turn in view.path for m in (*turn.observation, turn.action))
+        return (), self.codec.start((*history, *view.observation), view.tools), "fresh"

@@ -1,0 +1,14 @@
+"""The environments that ship. Gymnasium calls `register_all` through the entry point `gymnasium.envs`."""
+
+from agentrl.core.registry import register
+
+PACKAGE = "agentrl.envs"
+
+
+def register_all() -> None:
+    """Register every shipped environment; cheap (nothing is imported) and idempotent."""
+    register(
+        "agentrl/Search-v0",
+        f"{PACKAGE}.search.env:SearchEnv",
+        summary="Answer questions of one to three hops over articles about countries, with a search engine.",
+    )
