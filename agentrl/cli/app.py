@@ -1,0 +1,70 @@
+"""The Typer application: every command is a thin module that calls the library and prints what it says."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import typer
+
+from agentrl import __version__
+from agentrl.cli.output import err, out
+from agentrl.core.failures import InfrastructureFailure, UserError
+
+app = typer.Typer(
+    name="agentrl",
+    help="Train and evaluate language-model agents that act over many turns with tools.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+COMMANDS = ("envs", "env", "play", "sft", "train", "evaluate", "methods", "export", "bench", "doctor")
+for _name in COMMANDS:
+    import_module(f"agentrl.cli.{_name}").add_to(app)
+
+
+@app.callback(invoke_without_command=True)
+def _root(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        out.print(f"agentrl {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line and exit: 0 holds, 1 falls short, 2 could not run, 130 interrupted."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command; returns its exit code. Bad input is one clear sentence on stderr."""
+    import click
+
+    try:
+        result = typer.main.get_command(app).main(arguments, prog_name="agentrl", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except UserError as error:
+        return failed(str(error))
+    except InfrastructureFailure as error:
+        return failed(str(error))
+    except click.ClickException as error:
+        return failed(usage(error))
+    except (KeyboardInterrupt, click.Abort):
+        err.print("interrupted", style="yellow")
+        return 130
+    except BrokenPipeError:
+        return 0
+
+
+def failed(sentence: str) -> int:
+    err.print(f"error: {sentence}", style="red", markup=False, highlight=False, soft_wrap=True)
+    return 2
+
+
+def usage(error: Exception) -> str:
+    """Click's complaint as one sentence, with the command that explains more."""
+    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    context = getattr(error, "ctx", None)
+    where = f" (see `{context.command_path} --help`)" if context else ""
+    return f"{message.rstrip('.')}{where}"

@@ -1,0 +1,66 @@
+"""`agentrl env`: make one of your own, check it, measure it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from agentrl.cli.output import Json, emit, err, out, table
+from agentrl.core.failures import UserError
+from agentrl.core.registry import catalogue
+
+
+def add_to(app: typer.Typer) -> None:
+    group = typer.Typer(no_args_is_help=True, help="Make an environment of your own, check it, measure it.")
+    group.command("new", help="Write a working environment and its test from a template.")(new)
+    group.command("check", help="Prove that an environment keeps the rules.")(check)
+    group.command("bench", help="Measure what reset, step and fork cost.")(bench)
+    app.add_typer(group, name="env")
+
+
+def new(
+    name: Annotated[str, typer.Argument(help="Name of the environment, e.g. my_game.")],
+    folder: Annotated[Path, typer.Option(help="Where to write it.")] = Path(),
+) -> None:
+    from agentrl.check.template import new_env
+
+    path = new_env(name, folder)
+    err.print(f"written: {path}")
+    out.print(f"next: agentrl env check {path}:{class_name(path)}   then: agentrl play {path}:{class_name(path)}")
+
+
+def class_name(path: Path) -> str:
+    return "".join(part.capitalize() for part in path.stem.split("_"))
+
+
+def check(
+    name: Annotated[str, typer.Argument(help="Id, or `file.py:Class`, or `module:Class`.")] = "",
+    all_: Annotated[bool, typer.Option("--all", help="Check every registered environment.")] = False,
+    json: Json = False,
+) -> None:
+    from agentrl.check import check_env, render
+
+    if bool(name) == all_:
+        raise UserError("name one environment, or pass --all")
+    reports = []
+    for item in sorted(catalogue()) if all_ else [name]:
+        err.print(f"checking {item} ...")
+        reports.append(check_env(item))
+    if json:
+        documents = [report.to_dict() for report in reports]
+        emit(documents if all_ else documents[0])
+    else:
+        for report in reports:
+            out.print(render(report))
+    if not all(report.ok for report in reports):
+        raise typer.Exit(1)
+
+
+def bench(name: Annotated[str, typer.Argument(help="Which environment.")], json: Json = False) -> None:
+    from agentrl.check.envbench import bench_env
+
+    err.print(f"measuring {name} ...")
+    document = bench_env(name)
+    emit(document) if json else table(document["id"], ("figure", "value"), document["figures"].items())

@@ -1,0 +1,72 @@
+"""Evaluation: roll out held-out tasks once each and count, with an interval.
+
+Infrastructure failures are a column of their own: such an episode is neither a success nor a failure.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from agentrl.core.tree import RolloutTree, Task
+from agentrl.evaluate.intervals import wilson
+from agentrl.inference.policy import Policy
+from agentrl.rollout import Progress, RolloutSettings, collect
+from agentrl.store.store import RunStore
+
+
+def evaluation_tasks(
+    env: str, episodes: int, *, split: str = "test", kwargs: Mapping[str, Any] | None = None, first_seed: int = 0
+) -> list[Task]:
+    """`episodes` different tasks of a split: seeds `first_seed`, `first_seed + 1`, ..."""
+    return [Task(env, first_seed + index, split, dict(kwargs or {})) for index in range(episodes)]
+
+
+async def evaluate(
+    tasks: Sequence[Task],
+    policy: Policy,
+    settings: RolloutSettings,
+    *,
+    store: RunStore | None = None,
+    phase: str = "eval",
+    step: int = 0,
+    progress: Progress | None = None,
+) -> dict[str, Any]:
+    """One episode of each task; the document that `agentrl eval --json` prints. Stored under `phase` if a
+    store is given.
+
+    Raises:
+        UserError: the tasks cannot be rolled out at all (unknown environment, context too small).
+    """
+    settings = replace(settings, group_size=1, min_group=1)
+    rollouts = await collect(tasks, policy, settings, progress=progress)
+    document = summarize(rollouts.trees)
+    document["seconds"] = round(rollouts.stats.seconds, 3)
+    document["partial"] = rollouts.partial
+    document["run"] = str(store.folder) if store else ""
+    if store is not None:
+        store.commit_evaluation(phase, step, rollouts.trees, document)
+    return document
+
+
+def summarize(trees: Sequence[RolloutTree]) -> dict[str, Any]:
+    """Counts and rates over the finished episodes of trees."""
+    episodes = [episode for tree in trees for episode in tree.episodes()]
+    n = len(episodes)
+    successes = sum(episode.success for episode in episodes)
+    low, high = wilson(successes, n)
+    return {
+        "id": trees[0].task.env if trees else "",
+        "split": trees[0].task.split if trees else "",
+        "episodes": n,
+        "success": successes / n if n else 0.0,
+        "success_ci95": [low, high],
+        "return_mean": statistics.fmean(episode.total_reward for episode in episodes) if n else 0.0,
+        "turns_mean": statistics.fmean(len(episode.turns) for episode in episodes) if n else 0.0,
+        "truncated": sum(episode.leaf.truncated for episode in episodes),
+        "tool_errors": sum(len(turn.tool_errors) for episode in episodes for turn in episode.turns),
+        "infrastructure_failures": sum(max(0, tree.requested - len(tree.episodes())) for tree in trees),
+        "tokens": sum(episode.completion_tokens for episode in episodes),
+    }
