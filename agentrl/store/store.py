@@ -100,11 +100,15 @@ class RunStore:
 
     def trees(self, *, phase: str = "train", step: int | None = None) -> Iterator[RolloutTree]:
         """Stored trees of a phase (`train`, or the name of an evaluation), in order."""
-        where, values = "phase = ?", [phase]
-        if step is not None:
-            where, values = where + " AND step = ?", [*values, str(step)]
-        for row in self._all(f"SELECT * FROM trees WHERE {where} ORDER BY step, position", values):
+        query = "SELECT * FROM trees WHERE phase = ? AND (? IS NULL OR step = ?) ORDER BY step, position"
+        for row in self._all(query, (phase, step, step)):
             yield read_tree(self._db, dict(row))
+
+    def numbered_trees(self, phases: Sequence[str]) -> Iterator[tuple[str, int, RolloutTree]]:
+        """(phase, step, tree) of the given phases, in order."""
+        for phase in phases:
+            for row in self._all("SELECT * FROM trees WHERE phase = ? ORDER BY step, position", (phase,)):
+                yield phase, row["step"], read_tree(self._db, dict(row))
 
     def phases(self) -> list[str]:
         return [row["phase"] for row in self._all("SELECT DISTINCT phase FROM trees ORDER BY phase")]
