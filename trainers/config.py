@@ -7,6 +7,8 @@ The resolved recipe is stored with the run.
 
 from __future__ import annotations
 
+import json
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -255,3 +257,26 @@ def section_at(keys: Iterable[str]) -> type[BaseModel] | None:
             return None
         at = field.annotation
     return at
+
+
+def to_toml(recipe: Recipe) -> str:
+    """The resolved recipe as a file that `load_recipe` reads back to the same."""
+    data = recipe.model_dump(mode="json")
+    lines = [f"{key} = {toml_value(value)}" for key, value in data.items() if not isinstance(value, dict)]
+    for key, value in data.items():
+        if isinstance(value, dict):
+            lines += ["", f"[{key}]", *(f"{toml_key(name)} = {toml_value(item)}" for name, item in value.items())]
+    return "\n".join(lines) + "\n"
+
+
+def toml_value(value: Any) -> str:
+    if isinstance(value, dict):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(item)}" for key, item in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(toml_value(item) for item in value) + "]"
+    # Every JSON scalar but null is a TOML scalar, and a recipe holds no null.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def toml_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else json.dumps(key, ensure_ascii=False)

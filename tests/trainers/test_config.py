@@ -1,7 +1,7 @@
 import pytest
 
 from agentrl.core.failures import UnknownName, UserError
-from agentrl.trainers.config import build, load_recipe, parse_override, recipe_names
+from agentrl.trainers.config import build, load_recipe, parse_override, recipe_names, to_toml
 from agentrl.trainers.tasks import tasks_of
 
 
@@ -95,3 +95,10 @@ def test_tasks_are_a_function_of_recipe_and_step():
     assert tasks_of(recipe, 2) == tasks_of(recipe, 2)
     fresh = load_recipe("search-tiny", ["rollout.tasks_per_step=4", "seed=2"])
     assert [task.seed for task in tasks_of(fresh, 2)] == [20_000_004, 20_000_005, 20_000_006, 20_000_007]
+
+
+def test_a_resolved_recipe_can_be_written_and_read_back(tmp_path):
+    recipe = load_recipe("search-tiny", ["seed=3", 'summary="a \\"quoted\\" ünicode"', 'env.kwargs.hops=[1, 2]'])
+    path = tmp_path / "resolved.toml"
+    path.write_text(to_toml(recipe))
+    assert load_recipe(str(path)) == recipe
