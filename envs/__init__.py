@@ -1,6 +1,6 @@
-"""The environments that ship. Gymnasium calls `register_all` through the entry point `gymnasium.envs`."""
+"""The environments that ship. `register_all` runs when Gymnasium is imported (see `agentrl.core.plugin`)."""
 
-from agentrl.core.registry import register
+from agentrl.core.catalogue import register
 
 PACKAGE = "agentrl.envs"
 

@@ -9,77 +9,16 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import gymnasium
 
+from agentrl.core.catalogue import NAMESPACE, EnvEntry, catalogue
 from agentrl.core.env import ToolEnv, digest
 from agentrl.core.failures import MissingExtra, UnknownName, UserError
-
-NAMESPACE = "agentrl"
-
-
-@dataclass(frozen=True, slots=True)
-class EnvEntry:
-    """What the catalogue says of an environment without importing it.
-
-    Attributes:
-        id: full id, e.g. `agentrl/Search-v0`.
-        entry_point: `module:Class` or the class itself.
-        summary: one sentence.
-        extra: the extra of this package that it needs; empty if the core install is enough.
-        needs: the modules whose absence means that the extra is missing.
-        kwargs: default constructor arguments.
-    """
-
-    id: str
-    entry_point: str | Callable[..., ToolEnv]
-    summary: str = ""
-    extra: str = ""
-    needs: tuple[str, ...] = ()
-    kwargs: Mapping[str, Any] | None = None
-
-
-_catalogue: dict[str, EnvEntry] = {}
-
-
-def register(
-    id: str,
-    entry_point: str | Callable[..., ToolEnv],
-    *,
-    summary: str = "",
-    extra: str = "",
-    needs: tuple[str, ...] = (),
-    kwargs: Mapping[str, Any] | None = None,
-) -> EnvEntry:
-    """Register an environment with Gymnasium; registering the same thing again is allowed.
-
-    Raises:
-        UserError: the id is taken by something else.
-    """
-    entry = EnvEntry(id, entry_point, summary, extra, needs, dict(kwargs or {}))
-    if id in _catalogue:
-        if _catalogue[id].entry_point != entry_point:
-            raise UserError(f"environment id {id!r} is taken by {_catalogue[id].entry_point!r}")
-        _catalogue[id] = entry
-    if id not in gymnasium.registry:
-        # The bare environment: its own checks are stricter than the passive wrappers.
-        gymnasium.register(id, entry_point, kwargs=dict(kwargs or {}), disable_env_checker=True, order_enforce=False)
-    _catalogue[id] = entry
-    return entry
-
-
-def catalogue() -> dict[str, EnvEntry]:
-    """Every registered environment of this package and its plug-ins, by id."""
-    import agentrl.envs
-
-    agentrl.envs.register_all()
-    return dict(_catalogue)
-
 
 def resolve(name: str) -> EnvEntry:
     """The entry that `name` means; the namespace `agentrl/` may be left out.
