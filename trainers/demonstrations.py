@@ -1,0 +1,117 @@
+"""Demonstrations: an environment's own expert, rolled out through the real environment into token rows.
+
+A row is one contiguous token stream, exactly what an engine would have been fed and would have sampled had
+the policy acted like the demonstrator. `Demonstrations` is a pure function of the step number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from agentrl.core.env import ToolEnv
+from agentrl.core.failures import InvariantBroken, UserError
+from agentrl.core.messages import Action, as_action
+from agentrl.core.registry import make
+from agentrl.inference.codec import Codec
+
+Demonstrator: TypeAlias = Callable[[ToolEnv, np.random.Generator], Action | None]
+"""The next action in an environment; the generator decides whatever is random about it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One demonstration (or one segment of it).
+
+    Attributes:
+        ids: token ids, int64, shape (tokens,).
+        sampled: true where the policy speaks, shape (tokens,).
+    """
+
+    ids: np.ndarray
+    sampled: np.ndarray
+
+
+def expert(env: ToolEnv, rng: np.random.Generator) -> Action | None:
+    """The demonstrator that does what the environment's expert says."""
+    return env.expert()
+
+
+def demonstrate(
+    env: ToolEnv,
+    codec: Codec,
+    *,
+    seed: int,
+    options: Mapping[str, Any] | None = None,
+    demonstrator: Demonstrator = expert,
+    rng: np.random.Generator | None = None,
+    max_turns: int = 200,
+) -> list[Row]:
+    """Play one episode and return its rows; one unless the codec had to start a fresh segment.
+
+    Raises:
+        UserError: the demonstrator does not know what to do.
+    """
+    rng = rng or np.random.default_rng(seed)
+    tools = [tool.spec for tool in env.tools]
+    observation, _ = env.reset(seed=seed, options=dict(options or {}))
+    history = list(observation)
+    prompt, said = (), ()
+    rows: list[list[tuple[tuple[int, ...], bool]]] = []
+    for _ in range(max_turns):
+        added = codec.extend(prompt, said, observation, tools) if said else None
+        if added is None:
+            added, prompt, said = codec.start(tuple(history), tools), (), ()
+            rows.append([])
+        action = demonstrator(env, rng)
+        if action is None:
+            raise UserError(f"{type(env).__name__} has no expert to learn from (at turn {env.turn})")
+        prompt, said = (*prompt, *said, *added), codec.encode_action(as_action(action), tools)
+        rows[-1] += [(added, False), (said, True)]
+        observation, _, terminated, truncated, _ = env.step(action)
+        history += [as_action(action), *observation]
+        if terminated or truncated:
+            return [as_row(row) for row in rows]
+    raise InvariantBroken("a demonstration ends", type(env).__name__, f"{max_turns} turns")
+
+
+def as_row(pieces: Sequence[tuple[tuple[int, ...], bool]]) -> Row:
+    ids = np.array([index for piece, _ in pieces for index in piece], np.int64)
+    return Row(ids, np.repeat([own for _, own in pieces], [len(piece) for piece, _ in pieces]))
+
+
+@dataclass(slots=True)
+class Demonstrations:
+    """Batches of demonstrations for `sft`, by step number.
+
+    Attributes:
+        env: registered id.
+        codec: of the policy that learns.
+        batch: demonstrations per step.
+        seed: another seed, other tasks.
+        demonstrator: whom to learn from.
+        options: reset options of a step, beside the split.
+    """
+
+    env: str
+    codec: Codec
+    batch: int = 64
+    seed: int = 0
+    split: str = "train"
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    demonstrator: Demonstrator = expert
+    _made: ToolEnv | None = field(default=None, init=False, repr=False)
+
+    def __call__(self, step: int) -> list[Row]:
+        if self._made is None:
+            self._made = make(self.env, split=self.split, **self.kwargs)
+        rng = np.random.default_rng([self.seed, step])
+        rows: list[Row] = []
+        for task_seed in rng.integers(2**31, size=self.batch):
+            rows += demonstrate(
+                self._made, self.codec, seed=int(task_seed), demonstrator=self.demonstrator, rng=rng
+            )
+        return rows
