@@ -6,6 +6,7 @@ adapter folder beside a tokenizer. Everything that saves a policy goes through `
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -65,7 +66,7 @@ def load_policy(
     if gradient_checkpointing:
         model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
         model.enable_input_require_grads()
-    return model, load_codec(place)
+    return model, load_codec(base_of(place))
 
 
 def find_policy(name: str | Path) -> str:
@@ -91,6 +92,12 @@ def find_policy(name: str | Path) -> str:
             f"no model at {str(name)!r}: not a shipped policy, not a folder, not a hub name{hint}"
         )
     return str(name)
+
+
+def base_of(place: str) -> str:
+    """The model that an adapter folder adapts; any other place itself."""
+    file = Path(place) / "adapter_config.json"
+    return str(json.loads(file.read_text())["base_model_name_or_path"]) if file.is_file() else place
 
 
 def pick_device(device: str) -> str:
