@@ -1,0 +1,136 @@
+"""Questions of one to three hops over a world: a grammar in which each hop needs one look-up.
+
+    What is the R of X?     X := a country | the country whose capital is C | the largest neighbour of X
+
+Invariants: a question has exactly one answer in its world; the answer does not occur in the question; no country is
+visited twice; every country on the chain, the answer too if it is one, belongs to the split of the question.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from agentrl.envs.search.world import PHRASES, RELATIONS, Fact, World, fold
+
+HOPS = (1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """One look-up: `query` asks for the fact; what is learned is its value or, backwards, its subject."""
+
+    fact: Fact
+    backwards: bool = False
+
+    @property
+    def known(self) -> str:
+        return self.fact.value if self.backwards else self.fact.subject
+
+    @property
+    def learned(self) -> str:
+        return self.fact.subject if self.backwards else self.fact.value
+
+    @property
+    def query(self) -> str:
+        return f"{self.fact.relation} {self.known}"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question, the look-ups that answer it, and what is accepted.
+
+    Attributes:
+        text: what the policy is asked.
+        chain: the hops in order; the last one learns the answer.
+        accepted: forms of the answer; the first is how the articles say it.
+    """
+
+    text: str
+    chain: tuple[Hop, ...]
+    accepted: tuple[str, ...]
+
+    @property
+    def answer(self) -> str:
+        return self.accepted[0]
+
+    @property
+    def hops(self) -> int:
+        return len(self.chain)
+
+    def accepts(self, text: str) -> bool:
+        given = normalised(text)
+        return bool(given) and any(given == normalised(form) for form in self.accepted)
+
+
+@functools.lru_cache(4096)
+def normalised(text: str) -> str:
+    """What is compared: case, accents, punctuation and articles do not matter."""
+    return " ".join(word for word in fold(text).split() if word not in ("a", "an", "the"))
+
+
+def questions(
+    world: World, split: str, hops: int, findable: Callable[[Hop], bool] = lambda hop: True
+) -> tuple[Question, ...]:
+    """Every question of `split` with `hops` hops, all of them `findable`, in a fixed order that mixes the forms."""
+    members = [s for s in world.subjects if world.split_of.get(s, split) == split]
+    chains = (chain for chain in _chains(world, members, hops) if all(map(findable, chain)))
+    found = [q for chain in chains if (q := _question(world, chain)) is not None]
+    random.Random(f"{world.name} {split} {hops}").shuffle(found)
+    return tuple(found)
+
+
+def _chains(world: World, members: list[str], hops: int) -> Iterator[tuple[Hop, ...]]:
+    inside = set(members)
+    for start in members:
+        heads: list[tuple[Hop, ...]] = [()]
+        capital = world.values[start, "capital"]
+        if hops > 1 and capital in world.country_of_capital:
+            heads.append((Hop(Fact(start, "capital", capital), backwards=True),))
+        for head in heads:
+            walk = _walk(world, start, hops - len(head) - 1, inside)
+            if walk is None:
+                continue
+            here = walk[-1].learned if walk else start
+            for relation in RELATIONS:
+                value = world.values.get((here, relation))
+                if value is not None and (relation != "neighbour" or value in inside):
+                    yield (*head, *walk, Hop(Fact(here, relation, value)))
+
+
+def _walk(world: World, start: str, steps: int, inside: set[str]) -> tuple[Hop, ...] | None:
+    """`steps` times to the largest neighbour; None where it leaves the split or there is none."""
+    walk: list[Hop] = []
+    here = start
+    for _ in range(steps):
+        there = world.values.get((here, "neighbour"))
+        if there is None or there not in inside:
+            return None
+        walk.append(Hop(Fact(here, "neighbour", there)))
+        here = there
+    return tuple(walk)
+
+
+def _question(world: World, chain: tuple[Hop, ...]) -> Question | None:
+    """The question that `chain` answers; None if it would answer itself or go in a circle."""
+    first, last = chain[0], chain[-1]
+    subjects = [hop.fact.subject for hop in chain if not hop.backwards]
+    visited = [*subjects, last.learned] if last.fact.relation == "neighbour" else subjects
+    if len(set(visited)) < len(visited):
+        return None
+    accepted = (last.learned, *world.aliases.get(last.learned, ()))
+    # The only name in a question is the one that it starts from.
+    if any(within(form, first.known) for form in accepted):
+        return None
+    said = f"the country whose capital is {first.known}" if first.backwards else first.known
+    for hop in chain[1 if first.backwards else 0 :]:
+        said = f"the {PHRASES[hop.fact.relation]} of {said}"
+    return Question(f"What is {said}?", chain, accepted)
+
+
+@functools.lru_cache(32768)
+def within(form: str, text: str) -> bool:
+    """Whether an answer is a run of words of `text`."""
+    return f" {normalised(form)} " in f" {normalised(text)} "
