@@ -7,6 +7,7 @@ changes once it is built, so any number of threads and environments may share on
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Protocol
@@ -71,7 +72,7 @@ class Bm25Index:
 
     def search(self, query: str, k: int) -> list[Hit]:
         """The `k` best passages, best first; none for a query without a known word or `k` below 1."""
-        terms = list(dict.fromkeys(self._analyzer.analyze(query)))[:MAX_TERMS]
+        terms = list(dict.fromkeys(self._analyzer.analyze(clean(query))))[:MAX_TERMS]
         if not terms or k < 1 or not self.passages:
             return []
         clauses = [
@@ -99,7 +100,7 @@ class Bm25Index:
         index.register_tokenizer("fold", self._analyzer)
         writer = index.writer(MIN_HEAP + HEAP_PER_BYTE * size, 1)
         for passage in self.passages:
-            writer.add_document(tantivy.Document(title=[passage.title], text=[passage.text]))
+            writer.add_document(tantivy.Document(title=[clean(passage.title)], text=[clean(passage.text)]))
         writer.commit()
         writer.wait_merging_threads()
         index.reload()
@@ -109,6 +110,11 @@ class Bm25Index:
                 f"an index of {len(self.passages)} passages must be one segment, not {searcher.num_segments}"
             )
         return searcher
+
+
+def clean(text: str) -> str:
+    """Composed accents, and no lone surrogates (which JSON can carry and UTF-8 cannot)."""
+    return unicodedata.normalize("NFC", text.encode("utf-8", "replace").decode("utf-8"))
 
 
 def folding_analyzer() -> tantivy.TextAnalyzer:

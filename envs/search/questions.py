@@ -87,7 +87,7 @@ def _chains(world: World, members: list[str], hops: int) -> Iterator[tuple[Hop, 
     for start in members:
         heads: list[tuple[Hop, ...]] = [()]
         capital = world.values[start, "capital"]
-        if hops > 1 and capital in world.country_of_capital:
+        if hops > 1 and capital in world.country_of_capital and normalised(capital) != normalised(start):
             heads.append((Hop(Fact(start, "capital", capital), backwards=True),))
         for head in heads:
             walk = _walk(world, start, hops - len(head) - 1, inside)
@@ -120,7 +120,7 @@ def _question(world: World, chain: tuple[Hop, ...]) -> Question | None:
     visited = [*subjects, last.learned] if last.fact.relation == "neighbour" else subjects
     if len(set(visited)) < len(visited):
         return None
-    accepted = (last.learned, *world.aliases.get(last.learned, ()))
+    accepted = (last.learned, *world.aliases.get((last.fact.relation, last.learned), ()))
     # The only name in a question is the one that it starts from.
     if any(within(form, first.known) for form in accepted):
         return None

@@ -14,13 +14,14 @@ import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from countryinfo import all_countries
 
 RELATIONS = ("capital", "currency", "language", "region", "neighbour")
 """In the order in which an article states them; `neighbour` is the largest country that shares a border."""
+
+SPLITS = ("train", "validation", "test")
 
 PHRASES = {relation: relation for relation in RELATIONS} | {"neighbour": "largest neighbour"}
 
@@ -52,14 +53,14 @@ class World:
     Attributes:
         name: identifies the world.
         facts: subject by subject, relations in the order of `RELATIONS`; one may be missing.
-        aliases: other accepted names of a value.
-        split_of: the split that a subject's questions belong to.
+        aliases: other names of a value, by (relation, value).
+        split_of: the split that a subject's questions belong to; a subject without one belongs to every split.
     """
 
     name: str
-    facts: tuple[Fact, ...]
-    aliases: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: MappingProxyType({}))
-    split_of: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    facts: tuple[Fact, ...] = field(repr=False)
+    aliases: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict, repr=False)
+    split_of: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     @functools.cached_property
     def subjects(self) -> tuple[str, ...]:
@@ -92,7 +93,7 @@ def countries() -> World:
     usable.sort(key=lambda e: fold(e["name"]))
     code = {e["ISO"]["alpha3"]: e for e in usable}
     facts: list[Fact] = []
-    aliases: dict[str, tuple[str, ...]] = {}
+    aliases: dict[tuple[str, str], tuple[str, ...]] = {}
     for entry in usable:
         name = entry["name"]
         currency = table["currencies"][entry["currencies"][0]]
@@ -105,11 +106,13 @@ def countries() -> World:
             "neighbour": _largest_neighbour(entry, code),
         }
         facts += [Fact(name, relation, values[relation]) for relation in RELATIONS if values[relation]]
-        aliases[currency] = (entry["currencies"][0],)
-        aliases[name] = tuple(spelling for spelling in entry["altSpellings"] if len(spelling) > 3)
+        aliases["currency", currency] = (entry["currencies"][0],)
+        aliases["neighbour", name] = tuple(
+            spelling for spelling in entry["altSpellings"] if len(spelling) > 3
+        )
     split = {region: split for split, regions in HELD_OUT.items() for region in regions}
     split_of = {fact.subject: split.get(fact.value, "train") for fact in facts if fact.relation == "region"}
-    return World("countries", tuple(facts), MappingProxyType(aliases), MappingProxyType(split_of))
+    return World("countries", tuple(facts), aliases, split_of)
 
 
 def random_world(seed: int, n: int = 30) -> World:
@@ -123,32 +126,41 @@ def random_world(seed: int, n: int = 30) -> World:
     """
     real = countries()
     rng = random.Random(f"random world {seed}")
-    true = set(real.facts)
-    everything = sorted(real.names())
-    rng.shuffle(everything)
-    taken: set[str] = set()
-    entities: list[str] = []
-    for name in everything:
-        words = content_words(name)
-        if len(entities) < 2 * n and taken.isdisjoint(words):
-            entities.append(name)
-            taken |= words
-    if n < 2 or len(entities) < 2 * n:
-        raise ValueError(f"a random world has from 2 to {len(entities) // 2} subjects here, not {n}")
+    names = sorted(real.names())
+    rng.shuffle(names)
+    entities, taken = _apart(names, 2 * n + 1)
+    if n < 3 or len(entities) < 2 * n + 1:
+        raise ValueError(f"a random world has from 3 to {(len(entities) - 1) // 2} subjects, not {n}")
     subjects, capitals = entities[:n], entities[n:]
-    rest = [name for name in everything if taken.isdisjoint(content_words(name))]
-    pools = {"capital": capitals, "currency": rest, "language": rest, "region": rest, "neighbour": subjects}
-    facts = []
-    for subject in subjects:
-        for relation in RELATIONS:
-            choose = capitals.pop if relation == "capital" else functools.partial(rng.choice, pools[relation])
-            fact = Fact(subject, relation, choose())
-            while fact in true or fact.value == subject:
-                if relation == "capital":
-                    capitals.insert(0, fact.value)
-                fact = Fact(subject, relation, choose())
-            facts.append(fact)
-    return World(f"random-{seed}-{n}", tuple(facts))
+    others = [name for name in names if taken.isdisjoint(content_words(name))]
+    true = set(real.facts)
+
+    def draw(subject: str, relation: str) -> Fact:
+        pool = {"capital": capitals, "neighbour": subjects}.get(relation, others)
+        while True:
+            fact = Fact(subject, relation, rng.choice(pool))
+            # At most one name of a pool is true and one the subject itself; pools hold more.
+            if fact not in true and fact.value != subject:
+                break
+        if relation == "capital":
+            capitals.remove(fact.value)
+        return fact
+
+    return World(
+        f"random-{seed}-{n}", tuple(draw(subject, relation) for subject in subjects for relation in RELATIONS)
+    )
+
+
+def _apart(names: Iterable[str], count: int) -> tuple[list[str], set[str]]:
+    """The first names, up to `count`, that have no word in common; and their words."""
+    chosen: list[str] = []
+    taken: set[str] = set()
+    for name in names:
+        words = content_words(name)
+        if len(chosen) < count and taken.isdisjoint(words):
+            chosen.append(name)
+            taken |= words
+    return chosen, taken
 
 
 def fold(text: str) -> str:
