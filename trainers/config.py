@@ -149,13 +149,15 @@ def load_recipe(name: str, overrides: Iterable[str] = ()) -> Recipe:
         UnknownName: an unknown recipe or key, with the nearest known ones.
         UserError: a file that is not TOML, a value that does not fit.
     """
-    changes = dict(parse_override(text) for text in overrides)
     layer = read_layer(name)
-    if "extends" in changes:
-        layer = {**layer, "extends": changes.pop("extends")}
+    changes = [parse_override(text) for text in overrides]
+    for path, value in changes:
+        if path == "extends":
+            layer = {**layer, "extends": value}
     data = flatten_layers(layer, (name,))
-    for path, value in changes.items():
-        put(data, path, value)
+    for path, value in changes:
+        if path != "extends":
+            put(data, path, value)
     return build(data)
 
 

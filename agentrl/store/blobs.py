@@ -21,7 +21,8 @@ def pack_ints(values: Sequence[int]) -> bytes:
 
 def pack_floats(values: Sequence[float]) -> bytes:
     wide = np.asarray(values, dtype="<f8")
-    narrow = wide.astype("<f4")
+    with np.errstate(over="ignore"):  # a value too large for float32 shows in the comparison
+        narrow = wide.astype("<f4")
     return _pack(b"f", narrow) if np.array_equal(narrow.astype("<f8"), wide) else _pack(b"d", wide)
 
 
