@@ -14,6 +14,8 @@ TEMPLATES = (
     "no results",
     "the end",
     "error: no article of that name",
+    "error: call one of the tools: answer, read, search",
+    "error: not executed: the episode is over",
     "Answer the question. Search for one fact at a time, then give the answer.",
     "[ ]",
 )
