@@ -9,8 +9,9 @@ visited twice; every country on the chain, the answer too if it is one, belongs 
 from __future__ import annotations
 
 import functools
+import itertools
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agentrl.envs.search.world import PHRASES, RELATIONS, Fact, World, fold
@@ -72,45 +73,54 @@ def normalised(text: str) -> str:
 
 
 def questions(
-    world: World, split: str, hops: int, findable: Callable[[Hop], bool] = lambda hop: True
+    world: World,
+    split: str,
+    hops: int,
+    *,
+    limit: int | None = None,
+    findable: Callable[[Hop], bool] = lambda hop: True,
 ) -> tuple[Question, ...]:
-    """Every question of `split` with `hops` hops, all of them `findable`, in a fixed order that mixes the forms."""
-    members = [s for s in world.subjects if world.split_of.get(s, split) == split]
-    chains = (chain for chain in _chains(world, members, hops) if all(map(findable, chain)))
-    found = [q for chain in chains if (q := _question(world, chain)) is not None]
-    random.Random(f"{world.name} {split} {hops}").shuffle(found)
-    return tuple(found)
+    """Questions of `split` with `hops` hops in a fixed order that mixes the forms.
+
+    Args:
+        limit: only the first ones; None for every one that there is.
+        findable: whether a look-up can be asked for.
+    """
+    inside = frozenset(s for s in world.subjects if world.split_of.get(s, split) == split)
+    heads = (False,) if hops == 1 else (False, True)
+    forms = [
+        (s, back, relation) for s in world.subjects if s in inside for back in heads for relation in RELATIONS
+    ]
+    random.Random(f"{world.name} {split} {hops}").shuffle(forms)
+    chains = (_chain(world, inside, start, back, hops, relation) for start, back, relation in forms)
+    asked = (_question(world, chain) for chain in chains if chain and all(map(findable, chain)))
+    return tuple(itertools.islice((question for question in asked if question), limit))
 
 
-def _chains(world: World, members: list[str], hops: int) -> Iterator[tuple[Hop, ...]]:
-    inside = set(members)
-    for start in members:
-        heads: list[tuple[Hop, ...]] = [()]
-        capital = world.values[start, "capital"]
-        if hops > 1 and capital in world.country_of_capital and normalised(capital) != normalised(start):
-            heads.append((Hop(Fact(start, "capital", capital), backwards=True),))
-        for head in heads:
-            walk = _walk(world, start, hops - len(head) - 1, inside)
-            if walk is None:
-                continue
-            here = walk[-1].learned if walk else start
-            for relation in RELATIONS:
-                value = world.values.get((here, relation))
-                if value is not None and (relation != "neighbour" or value in inside):
-                    yield (*head, *walk, Hop(Fact(here, relation, value)))
-
-
-def _walk(world: World, start: str, steps: int, inside: set[str]) -> tuple[Hop, ...] | None:
-    """`steps` times to the largest neighbour; None where it leaves the split or there is none."""
-    walk: list[Hop] = []
-    here = start
-    for _ in range(steps):
-        there = world.values.get((here, "neighbour"))
-        if there is None or there not in inside:
+def _chain(
+    world: World, inside: frozenset[str], start: str, backwards: bool, hops: int, relation: str
+) -> tuple[Hop, ...] | None:
+    """From `start` (or, backwards, from its capital) over largest neighbours to a last `relation`; None where a
+    fact is missing, leaves the split, or tells nothing new."""
+    chain: list[Hop] = []
+    if backwards:
+        fact = world.fact.get((start, "capital"))
+        if (
+            fact is None
+            or fact.value not in world.country_of_capital
+            or normalised(fact.value) == normalised(start)
+        ):
             return None
-        walk.append(Hop(Fact(here, "neighbour", there)))
-        here = there
-    return tuple(walk)
+        chain.append(Hop(fact, backwards=True))
+    here = start
+    while len(chain) < hops:
+        last = len(chain) == hops - 1
+        fact = world.fact.get((here, relation if last else "neighbour"))
+        if fact is None or (fact.relation == "neighbour" and fact.value not in inside):
+            return None
+        chain.append(Hop(fact))
+        here = fact.value
+    return tuple(chain)
 
 
 def _question(world: World, chain: tuple[Hop, ...]) -> Question | None:

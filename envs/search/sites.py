@@ -7,7 +7,7 @@ question everywhere and for ever.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -17,7 +17,9 @@ from agentrl.tools.retrieval import Bm25Index, Index, Passage
 
 WorldKind: TypeAlias = Literal["countries", "random"]
 SEEDS_PER_WORLD = 64
-"""In random worlds this many consecutive seeds ask about one world."""
+"""In random worlds this many consecutive seeds ask about one world, with as many questions of a hop count."""
+RANDOM_WORLDS = 512
+"""So many random worlds has a split; then they come again. All stay in memory, so seeds may come in any order."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,11 @@ class Site:
 
 def pick(kind: str, split: str, hops: tuple[int, ...], seed: int) -> tuple[Site, Question]:
     """The question of a seed: consecutive seeds walk through all of them, hop counts in turn."""
-    site = real_site(split) if kind == "countries" else random_site(split, seed // SEEDS_PER_WORLD)
+    site = (
+        real_site(split)
+        if kind == "countries"
+        else random_site(split, seed // SEEDS_PER_WORLD % RANDOM_WORLDS)
+    )
     asked = site.questions[hops[seed % len(hops)]]
     return site, asked[seed // len(hops) % len(asked)]
 
@@ -45,7 +51,10 @@ def pick(kind: str, split: str, hops: tuple[int, ...], seed: int) -> tuple[Site,
 @functools.cache
 def real_site(split: str) -> Site:
     """The real world. Asked is what a plain search finds: `capital Port of Spain`, say, finds Spain's."""
-    return build_site(countries(), split, real_index(), functools.cache(findable))
+    world, asked = countries(), functools.cache(findable)
+    return Site(
+        world, real_index(), articles(world), {n: questions(world, split, n, findable=asked) for n in HOPS}
+    )
 
 
 @functools.cache
@@ -59,21 +68,20 @@ def findable(hop: Hop) -> bool:
     return bool(hits) and hits[0].text == hop.fact.sentence
 
 
-@functools.lru_cache(128)
+@functools.lru_cache(2 * RANDOM_WORLDS)
 def random_site(split: str, number: int) -> Site:
     """World `number` of a split; no two splits share one."""
     world = random_world(number * len(SPLITS) + SPLITS.index(split))
-    return build_site(world, split, Bm25Index(passages(world)))
+    asked = {n: questions(world, split, n, limit=SEEDS_PER_WORLD) for n in HOPS}
+    return Site(world, Bm25Index(passages(world)), articles(world), asked)
 
 
-def build_site(
-    world: World, split: str, index: Index, asked: Callable[[Hop], bool] = lambda hop: True
-) -> Site:
+def articles(world: World) -> dict[str, str]:
+    """By folded title: the title and all that is said of a subject, a sentence a line."""
     lines: dict[str, list[str]] = {subject: [subject] for subject in world.subjects}
     for fact in world.facts:
         lines[fact.subject].append(fact.sentence)
-    articles = {fold(subject): "\n".join(text) for subject, text in lines.items()}
-    return Site(world, index, articles, {n: questions(world, split, n, asked) for n in HOPS})
+    return {fold(subject): "\n".join(text) for subject, text in lines.items()}
 
 
 def passages(world: World) -> list[Passage]:

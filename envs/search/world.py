@@ -67,9 +67,9 @@ class World:
         return tuple(dict.fromkeys(fact.subject for fact in self.facts))
 
     @functools.cached_property
-    def values(self) -> Mapping[tuple[str, str], str]:
-        """Value by (subject, relation)."""
-        return {(fact.subject, fact.relation): fact.value for fact in self.facts}
+    def fact(self) -> Mapping[tuple[str, str], Fact]:
+        """The fact by (subject, relation)."""
+        return {(fact.subject, fact.relation): fact for fact in self.facts}
 
     @functools.cached_property
     def country_of_capital(self) -> Mapping[str, str]:

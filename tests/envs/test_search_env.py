@@ -20,7 +20,7 @@ from agentrl.core.messages import Message, ToolCall, assistant, call, text_of
 from agentrl.envs.search.demonstrate import facts_in, progress
 from agentrl.envs.search.env import SearchEnv
 from agentrl.envs.search.questions import within
-from agentrl.envs.search.sites import SEEDS_PER_WORLD, random_site, real_site
+from agentrl.envs.search.sites import RANDOM_WORLDS, SEEDS_PER_WORLD, random_site, real_site
 from agentrl.envs.search.world import countries, fold
 
 MALI = Message("assistant", "", (ToolCall.make("search", query="capital Mali"),))
@@ -94,6 +94,7 @@ def test_random_worlds_change_every_64_seeds_and_differ_between_splits() -> None
     assert len(set(worlds)) == 3
     for start in (0, 64, 128):
         assert len({text_of(env.reset(seed=start + i)[0]) for i in range(64)}) == 64
+    assert env.reset(seed=64 * RANDOM_WORLDS)[1]["world"] == worlds[0]
     other = {env.reset(seed=seed, options={"split": "test"})[1]["world"] for seed in range(0, 192, 64)}
     assert other.isdisjoint(worlds)
 

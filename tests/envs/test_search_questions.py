@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentrl.envs.search.questions import HOPS, Hop, Question, normalised, questions
-from agentrl.envs.search.sites import findable, random_site, real_site
+from agentrl.envs.search.sites import SEEDS_PER_WORLD, findable, random_site, real_site
 from agentrl.envs.search.world import Fact, World, countries
 
 SPLITS = ("train", "validation", "test")
@@ -169,7 +169,7 @@ def test_questions_of_random_worlds_have_one_answer_too() -> None:
     for number in range(3):
         site = random_site("train", number)
         for hops in HOPS:
-            assert len(site.questions[hops]) >= 100
+            assert len(site.questions[hops]) == SEEDS_PER_WORLD
             for q in site.questions[hops]:
                 assert answers(site.world, q) == [q.answer]
                 assert f" {normalised(q.answer)} " not in f" {normalised(q.text)} "

@@ -35,17 +35,17 @@ REAL = countries()
     ],
 )
 def test_known_facts(subject: str, relation: str, value: str) -> None:
-    assert REAL.values[subject, relation] == value
+    assert REAL.fact[subject, relation].value == value
 
 
 def test_a_subject_has_one_value_per_relation_and_only_islands_lack_a_neighbour() -> None:
-    assert len(REAL.values) == len(REAL.facts)
+    assert len(REAL.fact) == len(REAL.facts)
     assert len(REAL.subjects) >= 200
     for subject in REAL.subjects:
-        missing = [relation for relation in RELATIONS if (subject, relation) not in REAL.values]
+        missing = [relation for relation in RELATIONS if (subject, relation) not in REAL.fact]
         assert missing in ([], ["neighbour"])
-    assert ("Iceland", "neighbour") not in REAL.values
-    assert ("Cyprus", "neighbour") not in REAL.values
+    assert ("Iceland", "neighbour") not in REAL.fact
+    assert ("Cyprus", "neighbour") not in REAL.fact
 
 
 def test_a_neighbour_is_a_country_of_this_world() -> None:
@@ -108,7 +108,7 @@ def test_a_random_world_is_complete_and_its_entities_have_no_word_in_common() ->
     for seed in range(20):
         world = random_world(seed, n=25)
         assert len(world.subjects) == 25
-        assert len(world.values) == 25 * len(RELATIONS)
+        assert len(world.fact) == 25 * len(RELATIONS)
         assert all(fact.value != fact.subject for fact in world.facts)
         assert len(world.country_of_capital) == 25
         words = [content_words(name) for name in (*world.subjects, *world.country_of_capital)]
