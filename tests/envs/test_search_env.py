@@ -181,6 +181,31 @@ def test_what_is_retrieved_or_said_earns_nothing() -> None:
     assert (reward, truncated, info["success"]) == (0.0, True, False)
 
 
+def first_value(env: SearchEnv) -> Message:
+    """Search for the question as it stands, answer with the value of the first hit."""
+    if not env.shown:
+        return call("search", query=env.question.text)
+    return call("answer", text=facts_in(env.shown[0])[0].value)
+
+
+@pytest.mark.parametrize(
+    ("policy", "by_hops"),
+    [
+        (first_value, {1: 1.0, 2: 0.0, 3: 0.0}),
+        (lambda env: call("answer", text=""), {1: 0.0, 2: 0.0, 3: 0.0}),
+        (lambda env: call("answer", text=env.question.text), {1: 0.0, 2: 0.0, 3: 0.0}),
+        (lambda env: call("answer", text=env.question.chain[0].known), {1: 0.0, 2: 0.0, 3: 0.0}),
+        (lambda env: assistant(env.question.answer), {1: 0.0, 2: 0.0, 3: 0.0}),
+    ],
+)
+def test_what_policies_without_a_plan_score(policy, by_hops: dict[int, float]) -> None:
+    env = SearchEnv(split="test")
+    scores: dict[int, list[float]] = {1: [], 2: [], 3: []}
+    for seed in range(150):
+        scores[seed % 3 + 1].append(play(env, seed, policy)[0])
+    assert {hops: sum(rewards) / len(rewards) for hops, rewards in scores.items()} == by_hops
+
+
 def test_only_the_first_of_many_answers_counts() -> None:
     env = asking("What is the capital of Libya?")
     guesses = [ToolCall.make("answer", text=name) for name in ("Algiers", "Tripoli")]
