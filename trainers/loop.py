@@ -11,7 +11,7 @@ import asyncio
 import copy
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -67,7 +67,7 @@ class Trainer:
         self.engine = HFEngine(
             frozen_copy(model),
             max_context=recipe.model.max_context or model.config.max_position_embeddings,
-            max_batch=recipe.rollout.concurrency,
+            max_batch=max(recipe.rollout.concurrency, recipe.eval.concurrency),
         )
         self.policy = ModelPolicy(self.engine, codec, recipe.rollout.sampling.sampling())
         self.step = 0
@@ -211,6 +211,18 @@ def rollout_settings(recipe: Recipe, step: int) -> RolloutSettings:
         deterministic=section.deterministic,
         seed=(recipe.seed, step),
     )
+
+
+def evaluation_policy(trainer: Trainer) -> ModelPolicy:
+    """The trained policy with the evaluation's sampling settings, on the trainer's engine."""
+    sampling = replace(trainer.policy.sampling, temperature=trainer.recipe.eval.temperature)
+    return ModelPolicy(trainer.engine, trainer.codec, sampling)
+
+
+def evaluation_settings(recipe: Recipe) -> RolloutSettings:
+    """Like in training, but with its own seed: the same held-out episodes whenever it is asked."""
+    settings = rollout_settings(recipe, 0)
+    return replace(settings, concurrency=recipe.eval.concurrency, seed=(recipe.seed, "evaluation"))
 
 
 def frozen_copy(model: torch.nn.Module) -> torch.nn.Module:

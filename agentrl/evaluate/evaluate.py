@@ -5,6 +5,7 @@ Infrastructure failures are a column of their own: such an episode is neither a 
 
 from __future__ import annotations
 
+import asyncio
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -33,6 +34,7 @@ async def evaluate(
     phase: str = "eval",
     step: int = 0,
     progress: Progress | None = None,
+    stop: asyncio.Event | None = None,
 ) -> dict[str, Any]:
     """One episode of each task; the document that `agentrl eval --json` prints. Stored under `phase` if a
     store is given.
@@ -41,18 +43,20 @@ async def evaluate(
         UserError: the tasks cannot be rolled out at all (unknown environment, context too small).
     """
     settings = replace(settings, group_size=1, min_group=1)
-    rollouts = await collect(tasks, policy, settings, progress=progress)
-    document = summarize(rollouts.trees)
+    rollouts = await collect(tasks, policy, settings, progress=progress, stop=stop)
+    trees = [*rollouts.trees, *rollouts.removed]
+    document = summarize(trees, finished=not rollouts.partial)
     document["seconds"] = round(rollouts.stats.seconds, 3)
     document["partial"] = rollouts.partial
     document["run"] = str(store.folder) if store else ""
     if store is not None:
-        store.commit_evaluation(phase, step, rollouts.trees, document)
+        store.commit_evaluation(phase, step, trees, document)
     return document
 
 
-def summarize(trees: Sequence[RolloutTree]) -> dict[str, Any]:
-    """Counts and rates over the finished episodes of trees."""
+def summarize(trees: Sequence[RolloutTree], *, finished: bool = True) -> dict[str, Any]:
+    """Counts and rates over the finished episodes of trees. In an unfinished collection, an episode that is not
+    there has not failed: only recorded failures count."""
     episodes = [episode for tree in trees for episode in tree.episodes()]
     n = len(episodes)
     successes = sum(episode.success for episode in episodes)
@@ -67,6 +71,8 @@ def summarize(trees: Sequence[RolloutTree]) -> dict[str, Any]:
         "turns_mean": statistics.fmean(len(episode.turns) for episode in episodes) if n else 0.0,
         "truncated": sum(episode.leaf.truncated for episode in episodes),
         "tool_errors": sum(len(turn.tool_errors) for episode in episodes for turn in episode.turns),
-        "infrastructure_failures": sum(max(0, tree.requested - len(tree.episodes())) for tree in trees),
+        "infrastructure_failures": sum(
+            tree.requested - len(tree.episodes()) if finished else len(tree.failures) for tree in trees
+        ),
         "tokens": sum(episode.completion_tokens for episode in episodes),
     }

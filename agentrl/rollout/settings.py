@@ -27,7 +27,7 @@ class RolloutSettings:
     max_turns: int | None = None
     retries: int = 2
     min_group: int = 1
-    seed: tuple[int, ...] = (0,)
+    seed: tuple[int | str, ...] = (0,)
     deterministic: bool = False
     make_seconds: float = 120.0
     reset_seconds: float = 120.0
