@@ -13,16 +13,16 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from agentrl.core.env import ToolEnv
+from agentrl.core.env import Safety, ToolEnv
 from agentrl.core.failures import DeadlineExceeded, InfrastructureFailure, InvariantBroken, UserError
 from agentrl.core.messages import Message, Messages
-from agentrl.core.registry import make
+from agentrl.core.registry import load_class, make_entry, resolve
 from agentrl.core.tree import Task
 from agentrl.inference.codec import ToolSpec
+from agentrl.rollout.process import ProcessEnv
 from agentrl.rollout.settings import RolloutSettings
 
 T = TypeVar("T")
-MakeEnv = Callable[[Task], ToolEnv]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,20 @@ class Shown:
     state_key: str | None
 
 
-def make_env(task: Task) -> ToolEnv:
-    return make(task.env, **task.kwargs)
+async def open_host(task: Task, settings: RolloutSettings) -> Host:
+    """A host of the kind that the environment's class declares (`ToolEnv.safety`).
+
+    Raises:
+        UserError: an unknown environment or constructor argument.
+        InfrastructureFailure: the environment could not be made.
+    """
+    entry = resolve(task.env)
+    safety: Safety = getattr(load_class(entry), "safety", "thread")
+    if safety in ("inline", "async"):
+        return await (AsyncHost if safety == "async" else Host)(task, settings).open(lambda: make_entry(entry, **task.kwargs))
+    if safety == "process":
+        return await ProcessHost(task, settings).open(lambda: ProcessEnv(task.env, task.kwargs))
+    return await ThreadHost(task, settings).open(lambda: make_entry(entry, **task.kwargs))
 
 
 class Host:
@@ -50,11 +62,22 @@ class Host:
         dirty: never use this host again.
     """
 
-    def __init__(self, env: ToolEnv, subject: str, settings: RolloutSettings) -> None:
-        self.env, self.subject, self.settings = env, subject, settings
-        self.tools: Sequence[ToolSpec] = [tool.spec for tool in env.tools]
+    def __init__(self, task: Task, settings: RolloutSettings) -> None:
+        self.subject, self.settings = task.env, settings
+        self.env: Any = None
+        self.tools: Sequence[ToolSpec] = ()
         self.dirty = False
         self.closed = False
+
+    async def open(self, build: Callable[[], Any]) -> Host:
+        """Make the environment; closes what is left of it if that fails."""
+        try:
+            self.env = await self._call("make", self.settings.make_seconds, build)
+        except BaseException:
+            await self.close()
+            raise
+        self.tools = [tool.spec for tool in self.env.tools]
+        return self
 
     async def reset(self, task: Task) -> Shown:
         return await self._call("reset", self.settings.reset_seconds, lambda: reset(self.env, task))
@@ -91,29 +114,18 @@ class Host:
         return function()
 
     async def _close(self) -> None:
-        await self._call("close", self.settings.close_seconds, self.env.close)
+        if self.env is not None:
+            await self._call("close", self.settings.close_seconds, self.env.close)
 
 
 class ThreadHost(Host):
     """A thread of its own for one environment. A thread that hangs is left behind; being a daemon, it does
     not keep the process alive, and it closes its environment when it comes back."""
 
-    def __init__(self, build: Callable[[], ToolEnv], subject: str, settings: RolloutSettings) -> None:
-        self.subject, self.settings = subject, settings
-        self.tools = []
-        self.dirty = self.closed = False
-        self._build = build
+    def __init__(self, task: Task, settings: RolloutSettings) -> None:
+        super().__init__(task, settings)
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name=f"agentrl-env-{subject}", daemon=True)
-        self._thread.start()
-
-    async def open(self) -> ThreadHost:
-        def build() -> ToolEnv:
-            return self._build()
-
-        self.env = await self._call("make", self.settings.make_seconds, build)
-        self.tools = [tool.spec for tool in self.env.tools]
-        return self
+        threading.Thread(target=self._work, name=f"agentrl-env-{self.subject}", daemon=True).start()
 
     async def _run(self, where: Any, seconds: float, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
@@ -123,14 +135,15 @@ class ThreadHost(Host):
             async with asyncio.timeout(seconds):
                 return await future
         except TimeoutError:
-            if future.done() and not future.cancelled():
-                raise
+            self._late()
             raise DeadlineExceeded(where, self.subject, seconds) from None
+
+    def _late(self) -> None:
+        """A deadline has passed: nothing can stop a thread."""
 
     async def _close(self) -> None:
         try:
-            if hasattr(self, "env"):
-                await self._call("close", self.settings.close_seconds, self.env.close)
+            await super()._close()
         finally:
             self._jobs.put(None)
 
@@ -143,6 +156,14 @@ class ThreadHost(Host):
                 result, error = None, raised
             if not loop.is_closed():
                 loop.call_soon_threadsafe(settle, future, result, error)
+
+
+class ProcessHost(ThreadHost):
+    """A child process of its own: what misses its deadline is killed."""
+
+    def _late(self) -> None:
+        if self.env is not None:
+            self.env.kill()
 
 
 class AsyncHost(Host):
@@ -163,7 +184,8 @@ class AsyncHost(Host):
         return await self._await("step", self.settings.step_seconds, go())
 
     async def _close(self) -> None:
-        await self._await("close", self.settings.close_seconds, self.env.aclose())
+        if self.env is not None:
+            await self._await("close", self.settings.close_seconds, self.env.aclose())
 
     async def _await(self, where: Any, seconds: float, coroutine: Coroutine[Any, Any, T]) -> T:
         try:

@@ -11,15 +11,14 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from agentrl.core.env import ToolEnv
 from agentrl.core.failures import Failure, InfrastructureFailure
 from agentrl.core.tree import RolloutTree, Task, Turn
 from agentrl.inference.policy import Policy
 from agentrl.rollout.episode import play
 from agentrl.rollout.gate import Gate
-from agentrl.rollout.hosts import AsyncHost, Host, MakeEnv, ThreadHost, make_env
+from agentrl.rollout.hosts import Host, open_host
 from agentrl.rollout.seeds import derive
 from agentrl.rollout.settings import RolloutSettings
 from agentrl.rollout.stats import RolloutStats
@@ -60,7 +59,6 @@ async def collect(
     policy: Policy,
     settings: RolloutSettings | None = None,
     *,
-    build: MakeEnv = make_env,
     progress: Progress | None = None,
     stop: asyncio.Event | None = None,
 ) -> Rollouts:
@@ -69,7 +67,7 @@ async def collect(
     Raises:
         UserError: bad input; everything is closed.
     """
-    collection = Collection(tasks, policy, settings or RolloutSettings(), build, progress)
+    collection = Collection(tasks, policy, settings or RolloutSettings(), progress)
     return await collection.run(stop)
 
 
@@ -82,9 +80,9 @@ class Collection:
     """One running collection: jobs in order, workers that take them, results by job."""
 
     def __init__(
-        self, tasks: Sequence[Task], policy: Policy, settings: RolloutSettings, build: MakeEnv, progress: Progress | None
+        self, tasks: Sequence[Task], policy: Policy, settings: RolloutSettings, progress: Progress | None
     ) -> None:
-        self.tasks, self.policy, self.settings, self.build, self.progress = tasks, policy, settings, build, progress
+        self.tasks, self.policy, self.settings, self.progress = tasks, policy, settings, progress
         self.jobs = deque((t, e) for t in range(len(tasks)) for e in range(settings.group_size))
         self.total = len(self.jobs)
         self.done: dict[tuple[int, int], list[Turn]] = {}
@@ -130,7 +128,7 @@ class Collection:
                             await self.close(host)
                             host = None
                         if host is None:
-                            host, fits = await self.open(task), wanted
+                            host, fits = await open_host(task, self.settings), wanted
                         await self.episode(host, job, attempt)
                         break
                     except InfrastructureFailure as failure:
@@ -142,19 +140,6 @@ class Collection:
                 self.gate.leave()
             if host is not None:
                 await asyncio.shield(self.close(host))
-
-    async def open(self, task: Task) -> Host:
-        """A host of the kind that the environment declares."""
-        safety = getattr(self.build, "safety", None) or safety_of(task)
-        if safety in ("thread", "process"):
-            host = ThreadHost(lambda: self.build(task), task.env, self.settings)
-            return await host.open()
-        try:
-            env: ToolEnv = self.build(task)
-        except InfrastructureFailure:
-            raise
-        kind = AsyncHost if env.safety == "async" else Host
-        return kind(env, task.env, self.settings)
 
     async def episode(self, host: Host, job: tuple[int, int], attempt: int) -> None:
         task = self.tasks[job[0]]
@@ -205,14 +190,7 @@ class Collection:
 
 def graft(tree: RolloutTree, turns: Sequence[Turn]) -> None:
     """Add a chain of turns to a tree, as a new child of its root."""
-    from dataclasses import replace
-
     offset = len(tree)
     for turn in turns:
         tree.add(replace(turn, parent=None if turn.parent is None else turn.parent + offset))
 
-
-def safety_of(task: Task) -> str:
-    from agentrl.core.registry import load_class, resolve
-
-    return getattr(load_class(resolve(task.env)), "safety", "thread")
