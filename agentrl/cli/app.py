@@ -20,6 +20,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+# Typer brings its own click: the base of its complaints is reached through the name that it exports.
+USAGE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+
 COMMANDS = ("envs", "env", "play", "sft", "train", "evaluate", "methods", "export", "bench", "doctor")
 for _name in COMMANDS:
     import_module(f"agentrl.cli.{_name}").add_to(app)
@@ -39,8 +42,6 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command; returns its exit code. Bad input is one clear sentence on stderr."""
-    import click
-
     try:
         result = typer.main.get_command(app).main(arguments, prog_name="agentrl", standalone_mode=False)
         return result if isinstance(result, int) else 0
@@ -48,9 +49,9 @@ def run(arguments: list[str]) -> int:
         return failed(str(error))
     except InfrastructureFailure as error:
         return failed(str(error))
-    except click.ClickException as error:
+    except USAGE_ERROR as error:
         return failed(usage(error))
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         err.print("interrupted", style="yellow")
         return 130
     except BrokenPipeError:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -60,6 +61,7 @@ def make(name: str, **kwargs: Any) -> ToolEnv:
 
 def make_entry(entry: EnvEntry, **kwargs: Any) -> ToolEnv:
     env_class = load_class(entry)
+    check_arguments(entry.id, env_class, kwargs)
     try:
         if entry.id in gymnasium.registry:
             env = gymnasium.make(entry.id, **kwargs).unwrapped
@@ -67,13 +69,19 @@ def make_entry(entry: EnvEntry, **kwargs: Any) -> ToolEnv:
             env = env_class(**{**(entry.kwargs or {}), **kwargs})
     except ModuleNotFoundError as error:
         raise _missing(entry, error) from error
-    except TypeError as error:
-        if "argument" in str(error):
-            raise UserError(f"{entry.id}: {error}") from error
-        raise
     if not isinstance(env, ToolEnv):
         raise UserError(f"{entry.id} is a {type(env).__name__}, not a ToolEnv")
     return env
+
+
+def check_arguments(name: str, env_class: Callable[..., ToolEnv], kwargs: Mapping[str, Any]) -> None:
+    """Refuse constructor arguments that the environment does not take, naming the nearest that it does."""
+    parameters = inspect.signature(env_class).parameters
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return
+    for argument in kwargs:
+        if argument not in parameters:
+            raise UnknownName(f"argument of {name}", argument, parameters)
 
 
 def load_class(entry: EnvEntry) -> Callable[..., ToolEnv]:
