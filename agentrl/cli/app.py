@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from importlib import import_module
 
@@ -9,7 +10,7 @@ import typer
 
 from agentrl import __version__
 from agentrl.cli.output import err, out
-from agentrl.core.failures import InfrastructureFailure, UserError
+from agentrl.core.failures import InfrastructureFailure, UserError, nearest
 
 app = typer.Typer(
     name="agentrl",
@@ -50,6 +51,9 @@ def run(arguments: list[str]) -> int:
     except InfrastructureFailure as error:
         return failed(str(error))
     except USAGE_ERROR as error:
+        if type(error).__name__ == "NoArgsIsHelpError":
+            out.print(str(error), markup=False, highlight=False)
+            return 2
         return failed(usage(error))
     except (KeyboardInterrupt, typer.Abort):
         err.print("interrupted", style="yellow")
@@ -65,7 +69,11 @@ def failed(sentence: str) -> int:
 
 def usage(error: Exception) -> str:
     """Click's complaint as one sentence, with the command that explains more."""
-    message = error.format_message() if hasattr(error, "format_message") else str(error)
+    message = str(getattr(error, "format_message", error.__str__)())
     context = getattr(error, "ctx", None)
+    unknown = re.search(r"No such command '(.*)'", message)
+    if unknown and context:
+        close = nearest(unknown[1], context.command.commands)
+        message = f"unknown command {unknown[1]!r}" + (f"; did you mean {' or '.join(map(repr, close))}?" if close else "")
     where = f" (see `{context.command_path} --help`)" if context else ""
     return f"{message.rstrip('.')}{where}"

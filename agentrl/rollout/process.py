@@ -16,10 +16,11 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+from agentrl.core.catalogue import EnvEntry
 from agentrl.core.env import Observation, ToolEnv
 from agentrl.core.failures import InfrastructureFailure, UserError
 from agentrl.core.messages import Action
-from agentrl.core.registry import make
+from agentrl.core.registry import make_entry, resolve
 from agentrl.core.spaces import ActionSpace
 
 PR_SET_PDEATHSIG = 1
@@ -42,11 +43,11 @@ class ProcessEnv:
         UserError, InfrastructureFailure: what the environment raised, or that its process died.
     """
 
-    def __init__(self, env: str, kwargs: Mapping[str, Any]) -> None:
+    def __init__(self, entry: EnvEntry, kwargs: Mapping[str, Any]) -> None:
         context = multiprocessing.get_context("spawn")
-        self.subject = env
+        self.subject = entry.id
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, env, dict(kwargs)), name=f"agentrl-env-{env}", daemon=True)
+        self._process = context.Process(target=serve, args=(theirs, portable(entry), dict(kwargs)), daemon=True)
         self._process.start()
         theirs.close()
         try:
@@ -96,7 +97,12 @@ class ProcessEnv:
         raise InfrastructureFailure("make" if name == "make" else "step", self.subject, value)
 
 
-def serve(pipe: Connection, env: str, kwargs: dict[str, Any]) -> None:
+def portable(entry: EnvEntry) -> EnvEntry | str:
+    """What the child can make the environment from: a class that came from a file is loaded from it again."""
+    return entry.id if ".py:" in entry.id else entry
+
+
+def serve(pipe: Connection, entry: EnvEntry | str, kwargs: dict[str, Any]) -> None:
     """The child's side: make the environment, answer until the pipe closes."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the parent's business
     if sys.platform == "linux":
@@ -107,7 +113,7 @@ def serve(pipe: Connection, env: str, kwargs: dict[str, Any]) -> None:
             name, arguments = pipe.recv()
             try:
                 if name == "make":
-                    made = make(env, **kwargs)
+                    made = make_entry(resolve(entry) if isinstance(entry, str) else entry, **kwargs)
                     value: Any = [(tool.name, tool.parameters, tool.spec) for tool in made.tools]
                 elif name == "reset":
                     assert made is not None

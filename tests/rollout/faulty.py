@@ -1,0 +1,120 @@
+"""Environments that break in every way, and count what is done to them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections import Counter
+from typing import Any
+
+from agentrl import ToolEnv, register, tool
+from agentrl.core.messages import call
+from agentrl.inference.policy import Sampled, View
+
+CLOSED: Counter[int] = Counter()
+MADE: list[int] = []
+GO = call("go")
+
+
+class Faulty(ToolEnv):
+    """Breaks at `where` when the task's seed is in `seeds`.
+
+    Args:
+        where: `make`, `reset`, `step`, `close`, `nan`, `hang` or `die`.
+        seeds: the unlucky tasks.
+        once: break only the first time in this process.
+    """
+
+    max_turns = 3
+    broken: Counter[str] = Counter()
+
+    def __init__(self, *, where: str = "", seeds: Any = (), once: bool = False, delay: float = 0.0) -> None:
+        super().__init__()
+        self.where, self.seeds, self.once, self.delay = where, tuple(seeds), once, delay
+        self.number = len(MADE)
+        MADE.append(self.number)
+        if where == "make":
+            raise RuntimeError("cannot be made")
+
+    def unlucky(self, where: str) -> bool:
+        hit = self.where == where and self.task_seed in self.seeds
+        if hit and self.once:
+            Faulty.broken[where] += 1
+            return Faulty.broken[where] == 1
+        return hit
+
+    def task(self) -> str:
+        if self.unlucky("reset"):
+            raise RuntimeError("reset breaks")
+        return f"task {self.task_seed}"
+
+    @tool
+    def go(self) -> str:
+        """Go on."""
+        if self.unlucky("step"):
+            raise RuntimeError("step breaks")
+        if self.unlucky("hang"):
+            time.sleep(30)
+        if self.unlucky("die"):
+            os._exit(3)
+        if self.unlucky("nan"):
+            self.add_reward(float("nan"))
+        if self.delay:
+            time.sleep(self.delay * (1 + (7 * self.task_seed + 3 * self.turn) % 5))
+        self.add_reward(1.0)
+        return "on"
+
+    def close(self) -> None:
+        CLOSED[self.number] += 1
+        super().close()
+        if self.where == "close":
+            raise RuntimeError("close breaks")
+
+
+class Inline(Faulty):
+    """In the loop."""
+
+    safety = "inline"
+
+
+class Thread(Faulty):
+    """In a thread."""
+
+    safety = "thread"
+
+
+class Process(Faulty):
+    """In a process."""
+
+    safety = "process"
+
+
+class Async(Faulty):
+    """Coroutines."""
+
+    safety = "async"
+
+    @tool
+    async def wait(self) -> str:
+        """Wait."""
+        await asyncio.sleep(30)
+        return "waited"
+
+
+KINDS = {"inline": Inline, "thread": Thread, "process": Process, "async": Async}
+for _name, _kind in KINDS.items():
+    register(f"faulty/{_name}-v0", _kind)
+
+
+class Go:
+    """Calls `go`; counts the calls in flight."""
+
+    def __init__(self, tool_name: str = "go", delay: float = 0.0) -> None:
+        self.action, self.delay = call(tool_name), delay
+        self.batches: list[tuple[int, ...]] = []
+
+    async def act(self, view: View) -> Sampled:
+        if self.delay:
+            await asyncio.sleep(self.delay)
+        return Sampled(self.action, (1,), (2,), (-0.5,), finish_reason="stop")
