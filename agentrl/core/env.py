@@ -25,38 +25,32 @@ answered; a wrong call is answered with a tool error and the episode goes on; a 
 from __future__ import annotations
 
 import asyncio
-import copy
 import hashlib
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import gymnasium
 
 from agentrl.core.failures import ForkMismatch, InfrastructureFailure, ToolError, UnknownName, UserError
-from agentrl.core.messages import Action, Message, Messages, Observation, ToolCall, as_action, system, text_of, user
+from agentrl.core.fork import ForkKind, Snapshot, copy_in, copy_out
+from agentrl.core.messages import (
+    Action,
+    Message,
+    Messages,
+    Observation,
+    ToolCall,
+    as_action,
+    system,
+    text_of,
+    user,
+)
 from agentrl.core.portal import run_sync
 from agentrl.core.spaces import ActionSpace, MessagesSpace
-from agentrl.core.tool import Tool, tools_of
+from agentrl.core.tool import Tool, as_text, check_names, tools_of
 
-ForkKind: TypeAlias = Literal["copy", "native", "replay", "none"]
 Safety: TypeAlias = Literal["inline", "thread", "process", "async"]
 T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """A point to which an environment of the same kind can be brought, any number of times.
-
-    Attributes:
-        kind: how (`copy`, `native`, `replay`).
-        owner: the class that made it.
-        payload: state for `copy`, a handle for `native`, the path for `replay`. Never change it.
-    """
-
-    kind: ForkKind
-    owner: str
-    payload: Any
 
 
 class ToolEnv(gymnasium.Env[Observation, Action]):
@@ -77,7 +71,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     given to `reset`, else one drawn from `np_random`), `turn` (turns played so far).
     """
 
-    metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012
     instructions: str = ""
     max_turns: int | None = None
     splits: ClassVar[tuple[str, ...]] = ("train", "validation", "test")
@@ -86,9 +80,8 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     shared: ClassVar[frozenset[str]] = frozenset()
 
     def __init__(self, *, split: str = "train", max_turns: int | None = None) -> None:
-        self.tools: Sequence[Tool] = tools_of(self)
+        self.tools = tools_of(self)
         self.observation_space = MessagesSpace()
-        self.action_space = ActionSpace(self.tools)
         if max_turns is not None:
             if max_turns < 1:
                 raise UserError(f"max_turns must be at least 1, got {max_turns}")
@@ -103,6 +96,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         self._success: bool | None = None
         self._parts: dict[str, float] = {}
         self._errors: list[dict[str, str]] = []
+        self._recoveries: list[dict[str, str]] = []
         self._last: Observation = ()
         self._path: list[tuple[Message, str]] = []
         self._began: tuple[int, dict[str, Any], str] | None = None
@@ -126,10 +120,36 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         """Equal keys = the same decision situation within a task (GiGPO's anchor states, arXiv:2505.10978)."""
         return digest(text_of(self._last))
 
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """What the policy may call: the methods marked with `@tool`, in order of declaration. May be extended:
+        `self.tools = (*self.tools, Tool.of(calculate))`; the action space follows.
+
+        Raises:
+            UserError: two tools of one name, or a coroutine where `safety` is not `async`.
+        """
+        return self._tools
+
+    @tools.setter
+    def tools(self, tools: Iterable[Tool]) -> None:
+        chosen, owner = tuple(tools), type(self).__name__
+        check_names(chosen, owner)
+        waiting = ", ".join(tool.name for tool in chosen if tool.is_async)
+        if waiting and self.safety != "async":
+            raise UserError(f"{owner} has async tools ({waiting}): declare safety = 'async'")
+        self._tools = chosen
+        self.action_space = ActionSpace(chosen)
+
     # -- what an author calls ----------------------------------------------------------------------
 
     def add_reward(self, value: float, name: str = "reward") -> None:
-        """Give `value` for this turn under `name`; shown in `info["reward_parts"]`."""
+        """Give `value` for this turn under `name`; shown in `info["reward_parts"]`.
+
+        Raises:
+            InfrastructureFailure: the value is not finite.
+        """
+        if not math.isfinite(value):
+            raise InfrastructureFailure("reward", type(self).__name__, f"the reward {name!r} is {value}")
         self._parts[name] = self._parts.get(name, 0.0) + float(value)
 
     def finish(self, reward: float = 0.0, *, success: bool | None = None, name: str = "outcome") -> None:
@@ -149,14 +169,19 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             UserError: an unknown split.
             InfrastructureFailure: the environment broke.
         """
-        return run_sync(self._begin(seed, options)) if self.safety == "async" else drive(self._begin(seed, options))
+        return (
+            run_sync(self._begin(seed, options))
+            if self.safety == "async"
+            else drive(self._begin(seed, options))
+        )
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Play one turn: execute every tool call of `action` in order, answer each.
 
         Returns:
             (observation, reward, terminated, truncated, info). `info` is JSON-serialisable: `turn`, `reward_parts`,
-            `tool_errors` (a list of `{"tool", "kind", "message"}`), and `success` once the episode is over.
+            `tool_errors` (a list of `{"tool", "kind", "message"}`), `tool_recoveries` (calls whose arguments had to
+            be repaired: `{"tool", "kind"}`), and `success` once the episode is over.
         """
         return run_sync(self._play(action)) if self.safety == "async" else drive(self._play(action))
 
@@ -192,7 +217,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         """This moment, to branch from. Cost: one copy of the state (`copy`) or of the path (`replay`)."""
         owner = type(self).__qualname__
         if self.fork == "copy":
-            return Snapshot("copy", owner, self._copied(self.__dict__))
+            return Snapshot("copy", owner, copy_out(self, self.shared))
         if self.fork == "replay" and self._began is not None:
             return Snapshot("replay", owner, (self._began, tuple(self._path)))
         raise UserError(f"{owner} cannot be forked here (fork={self.fork!r})")
@@ -203,10 +228,13 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         Raises:
             ForkMismatch: a replayed path showed something else than the first time.
         """
-        if snapshot.owner != type(self).__qualname__ or snapshot.kind != self.fork:
-            raise UserError(f"a {snapshot.owner} snapshot ({snapshot.kind}) does not fit {type(self).__qualname__}")
+        owner = type(self).__qualname__
+        if snapshot.owner != owner or snapshot.kind != self.fork:
+            raise UserError(
+                f"a {snapshot.owner} snapshot ({snapshot.kind}) does not fit {owner} ({self.fork})"
+            )
         if snapshot.kind == "copy":
-            self.__dict__.update(self._copied(snapshot.payload))
+            copy_in(self, snapshot.payload, self.shared)
             return
         (seed, options, first), path = snapshot.payload
         observation, _ = self.reset(seed=seed, options=dict(options))
@@ -215,12 +243,6 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             observation, *_ = self.step(action)
             self._compare(index, expected, observation)
 
-    def _copied(self, attributes: Mapping[str, Any]) -> dict[str, Any]:
-        """Deep copy of the state; `shared` attributes and the instance's own wiring stay as they are."""
-        kept = self.shared | WIRING
-        memo = {id(value): value for name, value in self.__dict__.items() if name in kept}
-        return {name: copy.deepcopy(value, memo) for name, value in attributes.items() if name not in kept}
-
     def _compare(self, index: int, expected: str, observation: Observation) -> None:
         got = digest(text_of(observation))
         if got != expected:
@@ -228,7 +250,9 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
 
     # -- the machinery -----------------------------------------------------------------------------
 
-    async def _begin(self, seed: int | None, options: Mapping[str, Any] | None) -> tuple[Observation, dict[str, Any]]:
+    async def _begin(
+        self, seed: int | None, options: Mapping[str, Any] | None
+    ) -> tuple[Observation, dict[str, Any]]:
         if self.closed:
             raise InfrastructureFailure("reset", type(self).__name__, "the environment is closed")
         # An unseeded episode is the episode of a drawn seed, so that it can be replayed too.
@@ -236,7 +260,8 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         super().reset(seed=self.task_seed)
         self.options = dict(options or {})
         self.split = self._check_split(self.options.get("split", self.default_split))
-        self.turn, self._over, self._success, self._parts, self._errors, self._path = 0, False, None, {}, [], []
+        self.turn, self._over, self._success = 0, False, None
+        self._parts, self._errors, self._recoveries, self._path = {}, [], [], []
         asked = self.task()
         if isinstance(asked, Coroutine):
             asked = await asked
@@ -247,9 +272,11 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
 
     async def _play(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         if self._over:
-            raise gymnasium.error.ResetNeeded(f"{type(self).__name__}: reset() before step(): no episode is running")
+            raise gymnasium.error.ResetNeeded(
+                f"{type(self).__name__}: reset() before step(): no episode is running"
+            )
         message = as_action(action)
-        self._parts, self._errors = {}, []
+        self._parts, self._errors, self._recoveries = {}, [], []
         if message.tool_calls:
             answers = [await self._answer(index, call) for index, call in enumerate(message.tool_calls)]
         else:
@@ -264,6 +291,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             "turn": self.turn,
             "reward_parts": dict(self._parts),
             "tool_errors": [dict(error) for error in self._errors],
+            "tool_recoveries": [dict(recovery) for recovery in self._recoveries],
         }
         if self._over:
             info["success"] = bool(self._success)
@@ -279,32 +307,34 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         tool = next((tool for tool in self.tools if tool.name == call.name), None)
         if tool is None:
             error = UnknownName("tool", call.name, [tool.name for tool in self.tools])
-            raise ToolError(f"{error}. Known tools: {', '.join(tool.name for tool in self.tools)}", "unknown_tool")
-        return await tool.acall(call.arguments)
+            raise ToolError(
+                f"{error}. Known tools: {', '.join(tool.name for tool in self.tools)}", "unknown_tool"
+            )
+        decoded = tool.decode(call.arguments)
+        self._recoveries.extend({"tool": tool.name, "kind": kind} for kind in decoded.recovered)
+        return tool.function(**decoded.values)
 
     async def _guard(self, name: str, function: Any, argument: Any) -> str:
         """Run a tool; a `ToolError` becomes its answer, anything else that is raised is ours."""
         try:
             result = function(argument)
-            if isinstance(result, Coroutine):
+            while isinstance(result, Awaitable):
                 result = await result
+            return as_text(result)
         except ToolError as error:
             self._errors.append({"tool": name, "kind": error.kind, "message": str(error)})
             return f"error: {error}"
         except (InfrastructureFailure, UserError):
             raise
         except Exception as error:
-            raise InfrastructureFailure("tool", name or type(self).__name__, f"{type(error).__name__}: {error}") from error
-        return result if isinstance(result, str) else "" if result is None else str(result)
+            raise InfrastructureFailure(
+                "tool", name or type(self).__name__, f"{type(error).__name__}: {error}"
+            ) from error
 
     def _check_split(self, split: str) -> str:
         if split not in self.splits:
             raise UnknownName(f"split of {type(self).__name__}", split, self.splits)
         return split
-
-
-WIRING = frozenset({"tools", "observation_space", "action_space", "spec", "closed", "render_mode", "_np_random_seed"})
-"""Attributes that belong to the instance and not to the episode."""
 
 
 def drive(coroutine: Coroutine[Any, Any, T]) -> T:

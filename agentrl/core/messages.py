@@ -32,8 +32,15 @@ class ToolCall:
         """Build a call from Python values: `ToolCall.make("search", query="Mali")`."""
         return cls(name, json.dumps(arguments, ensure_ascii=False))
 
+    def __deepcopy__(self, memo: Any) -> ToolCall:
+        return self
+
     def to_dict(self) -> dict[str, Any]:
-        return {"id": self.id, "type": "function", "function": {"name": self.name, "arguments": self.arguments}}
+        return {
+            "id": self.id,
+            "type": "function",
+            "function": {"name": self.name, "arguments": self.arguments},
+        }
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ToolCall:
@@ -69,6 +76,12 @@ class Message:
             raise ValueError(f"message role must be one of {', '.join(ROLES)}, not {self.role!r}")
         if self.tool_calls and self.role != "assistant":
             raise ValueError(f"only an assistant message calls tools, not a {self.role} message")
+        if not isinstance(self.tool_calls, tuple):
+            object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+
+    def __deepcopy__(self, memo: Any) -> Message:
+        # Nothing in it changes; snapshots of long episodes would otherwise copy every word.
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         out: dict[str, Any] = {"role": self.role, "content": self.content}
@@ -85,13 +98,22 @@ class Message:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Message:
         return cls(
-            role=data["role"],
-            content=data.get("content") or "",
+            role=data.get("role", ""),
+            content=_content(data.get("content")),
             tool_calls=tuple(ToolCall.from_dict(call) for call in data.get("tool_calls") or ()),
             tool_call_id=data.get("tool_call_id") or "",
             name=data.get("name") or "",
             reasoning=data.get("reasoning_content") or "",
         )
+
+
+def _content(content: Any) -> str:
+    """The text of a wire message, which may be a list of parts."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not all(isinstance(part, Mapping) and part.get("type") == "text" for part in content):
+        raise ValueError(f"message content must be text, not {content!r:.80}")
+    return "".join(part["text"] for part in content)
 
 
 Messages: TypeAlias = tuple[Message, ...]

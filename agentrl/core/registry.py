@@ -21,6 +21,7 @@ from agentrl.core.catalogue import NAMESPACE, EnvEntry, catalogue
 from agentrl.core.env import ToolEnv, digest
 from agentrl.core.failures import MissingExtra, UnknownName, UserError
 
+
 def resolve(name: str) -> EnvEntry:
     """The entry that `name` means; the namespace `agentrl/` may be left out.
 

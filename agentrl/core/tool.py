@@ -6,13 +6,18 @@ is a `ToolError`, raised before the function runs.
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import inspect
+import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any, TypeVar, overload
+
+import pydantic
 
 from agentrl.core.decode import Decoded, decode
 from agentrl.core.failures import UserError
@@ -174,6 +179,23 @@ def tools_of(instance: object) -> tuple[Tool, ...]:
     ]
     check_names(tools, type(instance).__name__)
     return tuple(tools)
+
+
+def as_text(result: Any) -> str:
+    """What a tool returned, as the policy reads it: text as it is, nothing as "", anything else as JSON."""
+    if isinstance(result, str):
+        return result
+    return "" if result is None else json.dumps(result, ensure_ascii=False, default=_plain)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, enum.Enum):
+        return value.value
+    if isinstance(value, set | frozenset):
+        return sorted(value, key=repr)  # the order of a set differs from process to process
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {item.name: getattr(value, item.name) for item in dataclasses.fields(value)}
+    return value.model_dump(mode="json") if isinstance(value, pydantic.BaseModel) else str(value)
 
 
 def overridden(mark: Mark, method: Callable[..., Any]) -> Mark:
