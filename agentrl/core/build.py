@@ -29,7 +29,7 @@ import typing_extensions
 from agentrl.core.constraints import constrained, flatten
 from agentrl.core.docstrings import parse_docstring
 from agentrl.core.foreign import pydantic_kind
-from agentrl.core.jsonvalues import Schema, canonical
+from agentrl.core.jsonvalues import Schema, canonical, mixes_bool_and_number
 from agentrl.core.kinds import (
     ANYTHING,
     SCALARS,
@@ -62,6 +62,7 @@ class Builder:
         self.defs: dict[str, Schema] = {}
         self._open: dict[Any, str] = {}
         self._made: dict[Any, Kind] = {}
+        self._later: list[Callable[[], None]] = []
 
     @property
     def root(self) -> Schema:
@@ -150,9 +151,11 @@ class Builder:
         def write(value: Any) -> Any:
             for kind in kinds:
                 try:
-                    return kind.write(value)
+                    written = kind.write(value)
                 except Unfit:
                     continue
+                if fits(kind.schema, written, self.root):
+                    return written
             raise Unfit(f"{value!r:.60} fits no member of the union")
 
         return Kind(
@@ -176,6 +179,8 @@ class Builder:
         item = self.build(arguments[0]) if arguments else SCALARS[str]
         if not item.hashable:
             raise Unsupported("a set holds only hashable items")
+        if mixes_bool_and_number(item.schema, self.root):
+            raise Unsupported("a Python set cannot tell true from 1, or false from 0")
 
         def read(value: Any) -> Any:
             items = make(item.read(one) for one in value)
@@ -286,13 +291,16 @@ class Builder:
                 if docs and name in docs:
                     schema["description"] = docs[name]
                 if default is not REQUIRED and default is not UNKNOWN:
-                    schema["default"] = self._default(kind, default)
+                    self._set_default(schema, kind, default)
             except (Unsupported, Unfit) as error:
                 raise Unsupported(f"parameter {name!r} of {owner}: {error}") from None
             kinds[name] = dataclasses.replace(kind, schema=schema)
         return kinds
 
-    def _default(self, kind: Kind, default: Any) -> Any:
+    def _set_default(self, schema: Schema, kind: Kind, default: Any) -> None:
+        if self._open:  # the class may be one that contains itself and cannot be written yet
+            self._later.append(lambda: self._set_default(schema, kind, default))
+            return
         try:
             value = kind.write(default)
         except Unfit as error:
@@ -300,7 +308,7 @@ class Builder:
             raise Unsupported(f"the default does not fit the annotation: {error}{hint}") from None
         for problem in problems(kind.schema, value, self.root):
             raise Unsupported(f"the default {problem.text}")
-        return value
+        schema["default"] = value
 
     def _named(self, key: Any, name: str, make: Callable[[], Kind]) -> Kind:
         """A kind that may contain itself: inside itself it is a `$ref`."""
@@ -328,4 +336,6 @@ class Builder:
             self.defs[unique] = kind.schema
             kind = dataclasses.replace(kind, schema={"$ref": f"#/$defs/{unique}"})
         self._made[key] = kind
+        while self._later and not self._open:
+            self._later.pop(0)()
         return kind

@@ -48,6 +48,16 @@ def types_of(schema: Mapping[str, Any], root: Mapping[str, Any]) -> set[str]:
     return set(NAMES) if options is None else {json_type(option) for option in options}
 
 
+def mixes_bool_and_number(schema: Mapping[str, Any], root: Mapping[str, Any]) -> bool:
+    """Whether one place in a value may hold a truth value as well as a number."""
+    found = types_of(schema, root)
+    if len(found) < len(NAMES) and "boolean" in found and found & {"integer", "number"}:
+        return True
+    parts = [*schema.get("anyOf", ()), *schema.get("prefixItems", ()), *schema.get("properties", {}).values()]
+    parts += [schema[key] for key in ("items", "additionalProperties") if isinstance(schema.get(key), dict)]
+    return any(mixes_bool_and_number(part, root) for part in parts)
+
+
 def same(a: Any, b: Any) -> bool:
     """Equality of JSON values: 1 and 1.0 are equal, 1 and true are not."""
     if isinstance(a, list | dict) or isinstance(b, list | dict):

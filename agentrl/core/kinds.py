@@ -73,7 +73,9 @@ NULL = scalar("null", type(None), same_value, same_value)
 SCALARS: dict[Any, Kind] = {
     str: scalar("string", str, same_value, str.__str__),
     int: scalar("integer", int, int, int),
-    float: scalar("number", (int, float), float, same_value),
+    float: scalar(
+        "number", (int, float), float, lambda value: float(value) if isinstance(value, float) else int(value)
+    ),
     bool: scalar("boolean", bool, same_value, same_value),
     None: NULL,
     type(None): NULL,
