@@ -18,7 +18,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentrl.core.failures import UnknownName, UserError
 from agentrl.inference.engine import Sampling
+from agentrl.trainers.methods import check_component
 
+COMPONENTS = ("credit", "loss", "aggregate")
 RECIPES = Path(__file__).parent / "recipes"
 
 
@@ -134,7 +136,7 @@ class Recipe(Section):
     rollout: RolloutSection = RolloutSection()
     credit: Component = Component(name="grpo")
     loss: Component = Component(name="clip")
-    aggregate: str = "token_mean"
+    aggregate: Component = Component(name="token_mean")
     kl: KLSection = KLSection()
     entropy_coef: float = 0.0
     optim: OptimSection = OptimSection()
@@ -168,9 +170,12 @@ def build(data: Mapping[str, Any]) -> Recipe:
         UnknownName, UserError: one clear sentence for the first thing that is wrong.
     """
     try:
-        return Recipe.model_validate(dict(data))
+        recipe = Recipe.model_validate(dict(data))
     except ValidationError as error:
         raise explain(error) from None
+    for point in COMPONENTS:
+        check_component(point, getattr(recipe, point))
+    return recipe
 
 
 def parse_override(text: str) -> tuple[str, Any]:
@@ -178,11 +183,16 @@ def parse_override(text: str) -> tuple[str, Any]:
     key, equals, raw = text.partition("=")
     if not equals or not key.strip():
         raise UserError(f"--set takes key=value, not {text!r}")
+    return key.strip(), parse_value(raw)
+
+
+def parse_value(raw: str) -> Any:
+    """A TOML value; also numbers as people write them (`.5`, `1e5`); anything else is a string."""
     try:
-        value = tomllib.loads(f"value = {raw}")["value"]
+        return tomllib.loads(f"value = {raw}")["value"]
     except tomllib.TOMLDecodeError:
-        value = raw
-    return key.strip(), value
+        number = re.fullmatch(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*", raw)
+        return float(raw) if number else raw
 
 
 def read_layer(name: str) -> dict[str, Any]:
@@ -219,7 +229,7 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     for key, value in above.items():
         old = out.get(key)
         same_kind = isinstance(old, Mapping) and isinstance(value, Mapping)
-        renamed = same_kind and "name" in value and value["name"] != old.get("name") and key in ("credit", "loss")
+        renamed = same_kind and "name" in value and value["name"] != old.get("name") and key in COMPONENTS
         out[key] = merge(old, value) if same_kind and not renamed else value
     return out
 
@@ -234,7 +244,7 @@ def put(data: dict[str, Any], path: str, value: Any) -> None:
             raise UserError(f"--set {path}: {key} is not a table")
         at[key] = dict(inner)
         at = at[key]
-    if keys[-1] == "name" and len(keys) == 2 and keys[0] in ("credit", "loss") and at.get("name") != value:
+    if keys[-1] == "name" and len(keys) == 2 and keys[0] in COMPONENTS and at.get("name") != value:
         at.clear()
     at[keys[-1]] = value
 

@@ -65,7 +65,7 @@ class Trainer:
         self.optimizer = make_optimizer(recipe, model)
         self.reference = frozen_copy(model) if recipe.kl.coef > 0 else None
         self.engine = HFEngine(
-            frozen_copy(model),
+            engine_copy(model, recipe),
             max_context=recipe.model.max_context or model.config.max_position_embeddings,
             max_batch=max(recipe.rollout.concurrency, recipe.eval.concurrency),
         )
@@ -169,13 +169,14 @@ class Trainer:
 
 
 def open_model(recipe: Recipe) -> tuple[torch.nn.Module, Codec]:
-    """The policy that the recipe names, trainable."""
+    """The policy that the recipe names, trainable. Its weights are float32 whatever `model.dtype` says: steps of RL are
+    smaller than bfloat16 can hold. On a GPU arithmetic and the engine's copy are bfloat16."""
     section = recipe.model
     torch.manual_seed(recipe.seed)  # a fresh LoRA adapter starts from random numbers
     return load_policy(
         section.name,
         device=section.device,
-        dtype=section.dtype,
+        dtype="float32",
         lora_rank=section.lora_rank,
         gradient_checkpointing=section.gradient_checkpointing,
     )
@@ -228,6 +229,14 @@ def evaluation_settings(recipe: Recipe) -> RolloutSettings:
 def frozen_copy(model: torch.nn.Module) -> torch.nn.Module:
     """A copy that nothing trains: the engine's own, or the reference policy."""
     return copy.deepcopy(model).eval().requires_grad_(False)
+
+
+def engine_copy(model: torch.nn.Module, recipe: Recipe) -> torch.nn.Module:
+    """The engine's own weights, in the dtype that the recipe samples with."""
+    on_gpu = next(model.parameters()).device.type == "cuda"
+    half = recipe.model.dtype == "bfloat16" or (recipe.model.dtype == "auto" and on_gpu)
+    copied = frozen_copy(model)
+    return copied.to(torch.bfloat16) if half else copied
 
 
 def set_threads(recipe: Recipe) -> None:
