@@ -160,7 +160,8 @@ def tools_of(instance: object) -> tuple[Tool, ...]:
     marks: dict[str, Mark] = {}
     for cls in reversed(type(instance).__mro__):
         for key, value in vars(cls).items():
-            if found := getattr(value, MARK, None):
+            # A staticmethod or classmethod around a tool does not show the mark itself.
+            if found := getattr(value, MARK, None) or getattr(getattr(value, "__func__", None), MARK, None):
                 marks[key] = found
             elif key in marks and callable(value):
                 marks[key] = overridden(marks[key], getattr(instance, key))
