@@ -17,6 +17,7 @@ from agentrl.core.failures import InvariantBroken, UserError
 from agentrl.core.messages import Action, as_action
 from agentrl.core.registry import make
 from agentrl.inference.codec import Codec
+from agentrl.trainers.tasks import SEEDS_PER_RUN
 
 Demonstrator: TypeAlias = Callable[[ToolEnv, np.random.Generator], Action | None]
 """The next action in an environment; the generator decides whatever is random about it."""
@@ -38,6 +39,44 @@ class Row:
 def expert(env: ToolEnv, rng: np.random.Generator) -> Action | None:
     """The demonstrator that does what the environment's expert says."""
     return env.expert()
+
+
+@dataclass(frozen=True, slots=True)
+class Hasty:
+    """The demonstrator that answers too early with probability `p`, in environments that have one."""
+
+    p: float
+
+    def __call__(self, env: ToolEnv, rng: np.random.Generator) -> Action | None:
+        hasty = getattr(env, "hasty_expert", None)
+        if hasty is None:
+            raise UserError(f"{type(env).__name__} has no hasty expert")
+        return hasty(rng, self.p)
+
+
+def language_of(env: ToolEnv, *, episodes: int = 200) -> tuple[list[str], list[str]]:
+    """(texts, names) that a word-level policy must know: the environment's own `vocabulary()`, or else what its
+    expert meets in `episodes` episodes; the words of its tools in both cases."""
+    texts = [" ".join((tool.name, *tool.spec["function"]["parameters"]["properties"])) for tool in env.tools]
+    texts += ["error :", env.instructions]
+    vocabulary = getattr(env, "vocabulary", None)
+    if vocabulary is not None:
+        known = vocabulary()
+        return [*texts, " ".join(known.words)], list(known.names)
+    for seed in range(episodes):
+        observation, _ = env.reset(seed=seed)
+        over = False
+        while not over:
+            texts += [message.content for message in observation]
+            action = env.expert()
+            if action is None:
+                raise UserError(f"{type(env).__name__} has no expert to learn from (at turn {env.turn})")
+            message = as_action(action)
+            texts += [message.content, *(call.arguments for call in message.tool_calls)]
+            observation, _, terminated, truncated, _ = env.step(action)
+            over = terminated or truncated
+        texts += [message.content for message in observation]
+    return texts, []
 
 
 def demonstrate(
@@ -85,15 +124,16 @@ def as_row(pieces: Sequence[tuple[tuple[int, ...], bool]]) -> Row:
 
 @dataclass(slots=True)
 class Demonstrations:
-    """Batches of demonstrations for `sft`, by step number.
+    """Batches of demonstrations for `sft`, by step number: step `n` shows tasks `n * batch` and on.
 
     Attributes:
         env: registered id.
         codec: of the policy that learns.
         batch: demonstrations per step.
         seed: another seed, other tasks.
+        split: whose tasks to show.
+        kwargs: constructor arguments of the environment.
         demonstrator: whom to learn from.
-        options: reset options of a step, beside the split.
     """
 
     env: str
@@ -110,8 +150,7 @@ class Demonstrations:
             self._made = make(self.env, split=self.split, **self.kwargs)
         rng = np.random.default_rng([self.seed, step])
         rows: list[Row] = []
-        for task_seed in rng.integers(2**31, size=self.batch):
-            rows += demonstrate(
-                self._made, self.codec, seed=int(task_seed), demonstrator=self.demonstrator, rng=rng
-            )
+        for index in range(step * self.batch, (step + 1) * self.batch):
+            task = (self.seed * SEEDS_PER_RUN + index) % 2**31
+            rows += demonstrate(self._made, self.codec, seed=task, demonstrator=self.demonstrator, rng=rng)
         return rows
