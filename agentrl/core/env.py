@@ -306,10 +306,10 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             raise ToolError("not executed: the episode is over", "not_allowed")
         tool = next((tool for tool in self.tools if tool.name == call.name), None)
         if tool is None:
-            error = UnknownName("tool", call.name, [tool.name for tool in self.tools])
-            raise ToolError(
-                f"{error}. Known tools: {', '.join(tool.name for tool in self.tools)}", "unknown_tool"
-            )
+            known = [tool.name for tool in self.tools]
+            error = UnknownName("tool", call.name[:64], known)
+            stop = "" if error.nearest else "."
+            raise ToolError(f"{error}{stop} Known tools: {', '.join(known)}", "unknown_tool")
         decoded = tool.decode(call.arguments)
         self._recoveries.extend({"tool": tool.name, "kind": kind} for kind in decoded.recovered)
         return tool.function(**decoded.values)

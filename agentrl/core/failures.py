@@ -11,11 +11,21 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 
 class AgentRLError(Exception):
-    """Base of every error that this package raises on purpose."""
+    """Base of every error that this package raises on purpose. Crosses processes as it is."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Exceptions are otherwise rebuilt from their message alone, which is not what these constructors take.
+        return _rebuilt, (type(self), self.args, vars(self))
+
+
+def _rebuilt(cls: type[AgentRLError], args: tuple[Any, ...], attributes: dict[str, Any]) -> AgentRLError:
+    error = cls.__new__(cls, *args)
+    vars(error).update(attributes)
+    return error
 
 
 class UserError(AgentRLError):
@@ -53,7 +63,18 @@ class ToolError(AgentRLError):
 
 
 Boundary: TypeAlias = Literal[
-    "make", "reset", "step", "tool", "reward", "snapshot", "restore", "close", "generate", "render", "sandbox", "expert"
+    "make",
+    "reset",
+    "step",
+    "tool",
+    "reward",
+    "snapshot",
+    "restore",
+    "close",
+    "generate",
+    "render",
+    "sandbox",
+    "expert",
 ]
 
 
@@ -83,7 +104,9 @@ class ForkMismatch(InfrastructureFailure):
 
     def __init__(self, subject: str, step: int, expected: str, got: str) -> None:
         self.step = step
-        super().__init__("restore", subject, f"replay differs at step {step}: expected {expected!r:.120}, got {got!r:.120}")
+        super().__init__(
+            "restore", subject, f"replay differs at step {step}: expected {expected!r:.120}, got {got!r:.120}"
+        )
 
 
 class InvariantBroken(AgentRLError):
