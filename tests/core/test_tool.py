@@ -2,13 +2,16 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from agentrl.core.env import ToolEnv
 from agentrl.core.failures import ToolError, UserError
+from agentrl.core.messages import call
 from agentrl.core.tool import Tool, as_text, tool, tools_of
 
 
@@ -212,3 +215,15 @@ def test_tools_and_environments_can_be_pickled_and_copied():
 )
 def test_results_as_text(result: Any, text: str):
     assert as_text(result) == text
+
+
+def test_the_example_of_the_guide():
+    page = (Path(__file__).parents[2] / "docs" / "tools.md").read_text()
+    names: dict[str, Any] = {"__name__": "guide"}
+    exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1], names)  # type: ignore[index]
+    assert names["spec"]["function"]["parameters"]["required"] == ["what"]
+    env = names["Shop"]()
+    env.reset(seed=1)
+    (answer,), *_ = env.step(call("buy"))
+    assert f"`{answer.content.partition('. ')[2]}`" in page
+    assert env.step(call("buy", what="apple", count=2, color="red"))[1:3] == (1.0, True)
