@@ -66,7 +66,9 @@ def register(
 
     if id not in gymnasium.registry:
         # The bare environment: its own checks are stricter than the passive wrappers.
-        gymnasium.register(id, entry_point, kwargs=dict(kwargs or {}), disable_env_checker=True, order_enforce=False)
+        gymnasium.register(
+            id, entry_point, kwargs=dict(kwargs or {}), disable_env_checker=True, order_enforce=False
+        )
     _catalogue[id] = entry
     return entry
 

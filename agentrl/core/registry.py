@@ -43,7 +43,9 @@ def resolve(name: str) -> EnvEntry:
             return entries[candidate]
     target = getattr(module, attribute, None)
     if target is None:
-        raise UnknownName(f"environment in {module_ref}", attribute, [n for n, v in vars(module).items() if is_env(v)])
+        raise UnknownName(
+            f"environment in {module_ref}", attribute, [n for n, v in vars(module).items() if is_env(v)]
+        )
     if not is_env(target):
         raise UserError(f"{name} is not a ToolEnv class")
     return EnvEntry(name, target, first_line(target.__doc__))

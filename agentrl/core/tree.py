@@ -161,7 +161,9 @@ class RolloutTree:
         turn = replace(turn, id=len(self.turns))
         if turn.parent is not None:
             if not 0 <= turn.parent < len(self.turns):
-                raise InvariantBroken("a parent is in the tree before its child", where, f"parent {turn.parent}")
+                raise InvariantBroken(
+                    "a parent is in the tree before its child", where, f"parent {turn.parent}"
+                )
             if self.turns[turn.parent].done:
                 raise InvariantBroken("a finished turn has no children", where, f"parent {turn.parent}")
         check_turn(turn, where)
