@@ -51,7 +51,9 @@ async def with_engine(engine: HFEngine) -> int:
     async def episode(index: int) -> int:
         history = prompts(0, PROMPT)[index].tolist()
         for turn in range(TURNS):
-            completion = await engine.generate(tuple(history), Sampling(max_tokens=SAMPLED, seed=index * TURNS + turn))
+            completion = await engine.generate(
+                tuple(history), Sampling(max_tokens=SAMPLED, seed=index * TURNS + turn)
+            )
             history += [*completion.ids, *shown[turn][index]]
         return TURNS * SAMPLED
 

@@ -67,7 +67,8 @@ def run_bench(name: str, *, quick: bool = False) -> dict[str, Any]:
         "versions": versions(),
         "figures": dict(result.figures),
         "targets": [
-            {"figure": t.figure, "op": t.op, "target": t.target, "ok": t.holds(result.figures)} for t in result.targets
+            {"figure": t.figure, "op": t.op, "target": t.target, "ok": t.holds(result.figures)}
+            for t in result.targets
         ],
     }
 
@@ -76,7 +77,10 @@ def machine() -> dict[str, Any]:
     """Processor, cores, memory, and how busy the machine was when it was asked."""
     info = Path("/proc/cpuinfo")
     lines = info.read_text().splitlines() if info.is_file() else []
-    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor())
+    model = next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")),
+        platform.processor(),
+    )
     return {
         "processor": model,
         "cores": len(os.sched_getaffinity(0)),

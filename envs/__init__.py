@@ -4,11 +4,21 @@ from agentrl.core.catalogue import register
 
 PACKAGE = "agentrl.envs"
 
+SHIPPED = (
+    (
+        "agentrl/Search-v0",
+        "search.env:SearchEnv",
+        "Answer questions of one to three hops over articles about countries, with a search engine.",
+    ),
+    ("agentrl/FrozenLake-v0", "gridworld.lake:FrozenLakeEnv", "Cross a frozen lake without falling into a hole."),
+    ("agentrl/CliffWalking-v0", "gridworld.lake:CliffWalkingEnv", "Walk along a cliff to the goal."),
+    ("agentrl/Taxi-v0", "gridworld.taxi:TaxiEnv", "Fetch a passenger and bring them to their destination."),
+    ("agentrl/Blackjack-v0", "gridworld.blackjack:BlackjackEnv", "Play one hand of blackjack against a dealer."),
+    ("agentrl/GymText-v0", "gridworld.adapter:GymTextEnv", "Any discrete Gymnasium environment, played by one tool."),
+)
+
 
 def register_all() -> None:
     """Register every shipped environment; cheap (nothing is imported) and idempotent."""
-    register(
-        "agentrl/Search-v0",
-        f"{PACKAGE}.search.env:SearchEnv",
-        summary="Answer questions of one to three hops over articles about countries, with a search engine.",
-    )
+    for name, entry_point, summary in SHIPPED:
+        register(name, f"{PACKAGE}.{entry_point}", summary=summary)

@@ -64,7 +64,9 @@ def collate(rows: Sequence[Row], picked: Sequence[int], device: torch.device) ->
     )
 
 
-def of_tokens(values: Sequence[np.ndarray], rows: Sequence[Row], picked: Sequence[int], device: torch.device) -> torch.Tensor:
+def of_tokens(
+    values: Sequence[np.ndarray], rows: Sequence[Row], picked: Sequence[int], device: torch.device
+) -> torch.Tensor:
     """Numbers of the trained tokens of a micro-batch, flat and float32, in the order of `Batch.mask.nonzero()`.
 
     Args:

@@ -54,7 +54,9 @@ def save_checkpoint(
         os.replace(partial, final)
     except OSError as error:
         shutil.rmtree(partial, ignore_errors=True)
-        raise UserError(f"the checkpoint of step {step} cannot be written to {final}: {error.strerror}") from error
+        raise UserError(
+            f"the checkpoint of step {step} cannot be written to {final}: {error.strerror}"
+        ) from error
     for old in all_checkpoints(run)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
     return final
@@ -77,7 +79,9 @@ def load_checkpoint(folder: Path, model: torch.nn.Module, optimizer: torch.optim
     load_weights_into(model, folder / "policy")
     optimizer.load_state_dict(torch.load(folder / "optimizer.pt", weights_only=True))
     if weights_sha256(model) != state["sha256"]:
-        raise UserError(f"the weights in {folder} are not those of step {state['step']}: the checkpoint is damaged")
+        raise UserError(
+            f"the weights in {folder} are not those of step {state['step']}: the checkpoint is damaged"
+        )
     return int(state["step"])
 
 

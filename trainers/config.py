@@ -258,14 +258,20 @@ def explain(error: ValidationError) -> UserError:
         section = section_at(location[:-1])
         known = section.model_fields if section else Recipe.model_fields
         return UnknownName("recipe key", path, [".".join((*location[:-1], key)) for key in known])
-    return UserError(f"recipe key {path}: {first['msg'][0].lower()}{first['msg'][1:]} (got {first['input']!r:.60})")
+    return UserError(
+        f"recipe key {path}: {first['msg'][0].lower()}{first['msg'][1:]} (got {first['input']!r:.60})"
+    )
 
 
 def section_at(keys: Iterable[str]) -> type[BaseModel] | None:
     at: type[BaseModel] = Recipe
     for key in keys:
         field = at.model_fields.get(key)
-        if field is None or not isinstance(field.annotation, type) or not issubclass(field.annotation, BaseModel):
+        if (
+            field is None
+            or not isinstance(field.annotation, type)
+            or not issubclass(field.annotation, BaseModel)
+        ):
             return None
         at = field.annotation
     return at
@@ -277,7 +283,11 @@ def to_toml(recipe: Recipe) -> str:
     lines = [f"{key} = {toml_value(value)}" for key, value in data.items() if not isinstance(value, dict)]
     for key, value in data.items():
         if isinstance(value, dict):
-            lines += ["", f"[{key}]", *(f"{toml_key(name)} = {toml_value(item)}" for name, item in value.items())]
+            lines += [
+                "",
+                f"[{key}]",
+                *(f"{toml_key(name)} = {toml_value(item)}" for name, item in value.items()),
+            ]
     return "\n".join(lines) + "\n"
 
 

@@ -157,7 +157,12 @@ class Trainer:
 
     def checkpoint(self) -> None:
         save_checkpoint(
-            self.store.folder, self.step, self.model, self.codec, self.optimizer, keep=self.recipe.checkpoint.keep
+            self.store.folder,
+            self.step,
+            self.model,
+            self.codec,
+            self.optimizer,
+            keep=self.recipe.checkpoint.keep,
         )
 
     def weights_sha256(self) -> str:

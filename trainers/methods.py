@@ -150,7 +150,11 @@ def check_component(point: str, chosen: Component) -> Method:
             raise UnknownName(f"parameter of {chosen.name}", name, defaults)
         default = defaults[name]
         number = isinstance(default, int | float) and not isinstance(default, bool)
-        fits = isinstance(value, int | float) and not isinstance(value, bool) if number else isinstance(value, type(default))
+        fits = (
+            isinstance(value, int | float) and not isinstance(value, bool)
+            if number
+            else isinstance(value, type(default))
+        )
         if not fits:
             raise UserError(f"parameter {name} of {chosen.name} must be like {default!r}, not {value!r}")
     return method

@@ -56,7 +56,9 @@ def rows_of(trees: Sequence[RolloutTree], advantages: Sequence[Sequence[float]])
                 if row.mask.any():
                     rows.append(row)
         if len(trained) != len(tree):
-            raise InvariantBroken("every completion is trained once", tree.task.id, f"{len(trained)} of {len(tree)}")
+            raise InvariantBroken(
+                "every completion is trained once", tree.task.id, f"{len(trained)} of {len(tree)}"
+            )
     return rows
 
 

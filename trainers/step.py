@@ -81,7 +81,19 @@ def policy_step(
         for part in range(settings.minibatches):
             picked = list(range(part, len(rows), settings.minibatches))
             if picked:
-                minibatch(model, optimizer, rows, picked, settings, old, behaviour, anchor, meter, world, first=epoch == 0)
+                minibatch(
+                    model,
+                    optimizer,
+                    rows,
+                    picked,
+                    settings,
+                    old,
+                    behaviour,
+                    anchor,
+                    meter,
+                    world,
+                    first=epoch == 0,
+                )
     return meter.metrics()
 
 
@@ -102,7 +114,13 @@ def minibatch(
     """One optimizer step on the rows `picked`."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
     device = parameters[0].device
-    weights_of = dict(zip(picked, token_weights(settings.aggregate, [rows[i] for i in picked], **dict(settings.aggregate_params)), strict=True))
+    weights_of = dict(
+        zip(
+            picked,
+            token_weights(settings.aggregate, [rows[i] for i in picked], **dict(settings.aggregate_params)),
+            strict=True,
+        )
+    )
     weights = [weights_of.get(index, np.zeros(0)) for index in range(len(rows))]
     mine = world.share(picked)
     optimizer.zero_grad(set_to_none=True)
@@ -205,10 +223,15 @@ class Meter:
 
     def metrics(self) -> dict[str, Any]:
         out: dict[str, Any] = {
-            name: value / self.weights[name] if self.weights[name] else 0.0 for name, value in self.sums.items()
+            name: value / self.weights[name] if self.weights[name] else 0.0
+            for name, value in self.sums.items()
         }
         out |= self.extremes
         if "ratio_min" in out:
             out["ratio_min"] = -out["ratio_min"]
         out["grad_norm"] = sum(self.norms) / len(self.norms) if self.norms else 0.0
-        return out | {"optimizer_steps": self.steps, "steps_skipped": self.skipped, "trained_tokens": self.tokens}
+        return out | {
+            "optimizer_steps": self.steps,
+            "steps_skipped": self.skipped,
+            "trained_tokens": self.tokens,
+        }

@@ -72,7 +72,9 @@ def table_of(trees: Sequence[RolloutTree], penalties: Sequence[Sequence[float]] 
             depths.append(0 if turn.parent is None else depths[start + turn.parent] + 1)
             rewards.append(turn.reward - (penalties[index][turn.id] if penalties else 0.0))
             tokens.append(len(turn.completion_ids))
-            keys.append(-1 if turn.state_key is None else codes.setdefault((index, turn.state_key), len(codes)))
+            keys.append(
+                -1 if turn.state_key is None else codes.setdefault((index, turn.state_key), len(codes))
+            )
         for leaf in tree.leaves():
             if not tree.turns[leaf].done:
                 raise InvariantBroken("a leaf is a finished turn", f"{tree.task.id} turn {leaf}")

@@ -93,5 +93,3 @@ def split(values: np.ndarray, trees: Sequence[RolloutTree]) -> list[list[float]]
     """One flat array over all turns as one list a tree."""
     bounds = np.cumsum([len(tree) for tree in trees])[:-1]
     return [part.tolist() for part in np.split(values, bounds)]
-
-

@@ -74,6 +74,8 @@ def usage(error: Exception) -> str:
     unknown = re.search(r"No such command '(.*)'", message)
     if unknown and context:
         close = nearest(unknown[1], context.command.commands)
-        message = f"unknown command {unknown[1]!r}" + (f"; did you mean {' or '.join(map(repr, close))}?" if close else "")
+        message = f"unknown command {unknown[1]!r}" + (
+            f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+        )
     where = f" (see `{context.command_path} --help`)" if context else ""
     return f"{message.rstrip('.')}{where}"

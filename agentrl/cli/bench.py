@@ -29,7 +29,10 @@ def bench(
         emit(document)
     else:
         table(name, ("figure", "value"), document["figures"].items())
-        rows = [(t["figure"], f"{t['op']} {t['target']:g}", "holds" if t["ok"] else "FALLS SHORT") for t in document["targets"]]
+        rows = [
+            (t["figure"], f"{t['op']} {t['target']:g}", "holds" if t["ok"] else "FALLS SHORT")
+            for t in document["targets"]
+        ]
         table("", ("figure", "target", ""), rows)
     if not all(target["ok"] for target in document["targets"]):
         raise typer.Exit(1)

@@ -31,7 +31,9 @@ class Finding:
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("doctor", help="Say what works on this machine, and the command that would fix what does not.")(doctor)
+    app.command(
+        "doctor", help="Say what works on this machine, and the command that would fix what does not."
+    )(doctor)
 
 
 def doctor(json: Json = False) -> None:
@@ -39,7 +41,10 @@ def doctor(json: Json = False) -> None:
     if json:
         emit([asdict(finding) for finding in findings])
     else:
-        rows = [("ok" if f.ok else "NO" if f.needed else "-", f.name, f.detail, "" if f.ok else f.fix) for f in findings]
+        rows = [
+            ("ok" if f.ok else "NO" if f.needed else "-", f.name, f.detail, "" if f.ok else f.fix)
+            for f in findings
+        ]
         table("", ("", "what", "found", "to fix"), rows)
         out.print()
     if any(finding.needed and not finding.ok for finding in findings):
@@ -73,7 +78,9 @@ def run_folder() -> Finding:
             free = shutil.disk_usage(Path.cwd()).free / 2**30
     except OSError as error:
         return Finding("run folder", False, f"{Path.cwd()}: {error.strerror}", fix)
-    return Finding("run folder", free > 1, f"{Path.cwd()} can be written, {free:.0f} GiB free", "free some disk space")
+    return Finding(
+        "run folder", free > 1, f"{Path.cwd()} can be written, {free:.0f} GiB free", "free some disk space"
+    )
 
 
 def package(name: str, extra: str, what: str) -> Callable[[], Finding]:
@@ -93,14 +100,20 @@ def gpu() -> Finding:
 
     if not torch.cuda.is_available():
         return Finding("gpu", False, f"torch {torch.__version__} sees no CUDA device", fix)
-    return Finding("gpu", True, f"{torch.cuda.get_device_name()}, {torch.cuda.mem_get_info()[1] / 2**30:.0f} GiB")
+    return Finding(
+        "gpu", True, f"{torch.cuda.get_device_name()}, {torch.cuda.mem_get_info()[1] / 2**30:.0f} GiB"
+    )
 
 
 def docker() -> Finding:
     if shutil.which("docker") is None:
         return Finding("docker", False, "no docker command", "apt-get install -y docker.io && dockerd &")
     probe = subprocess.run(
-        ["docker", "info", "--format", "{{.ServerVersion}}"], capture_output=True, text=True, timeout=20, check=False
+        ["docker", "info", "--format", "{{.ServerVersion}}"],
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
     )
     if probe.returncode != 0:
         reason = (probe.stderr.strip().splitlines() or ["the engine does not answer"])[0]
@@ -110,7 +123,9 @@ def docker() -> Finding:
 
 def bubblewrap() -> Finding:
     found = shutil.which("bwrap")
-    return Finding("bubblewrap", found is not None, found or "no bwrap command", "apt-get install -y bubblewrap")
+    return Finding(
+        "bubblewrap", found is not None, found or "no bwrap command", "apt-get install -y bubblewrap"
+    )
 
 
 CHECKS: tuple[Callable[[], Finding], ...] = (

@@ -24,15 +24,13 @@ def new(
     name: Annotated[str, typer.Argument(help="Name of the environment, e.g. my_game.")],
     folder: Annotated[Path, typer.Option(help="Where to write it.")] = Path(),
 ) -> None:
-    from agentrl.check.template import new_env
+    from agentrl.check.template import class_name, new_env
 
     path = new_env(name, folder)
     err.print(f"written: {path}")
-    out.print(f"next: agentrl env check {path}:{class_name(path)}   then: agentrl play {path}:{class_name(path)}")
-
-
-def class_name(path: Path) -> str:
-    return "".join(part.capitalize() for part in path.stem.split("_"))
+    out.print(
+        f"next: agentrl env check {path}:{class_name(name)}   then: agentrl play {path}:{class_name(name)}"
+    )
 
 
 def check(

@@ -21,14 +21,20 @@ def envs(json: Json = False) -> None:
         emit(documents)
         return
     rows = [
-        (d["id"], d["summary"], ", ".join(d["tools"]), d["fork"], d["extra"] and f"[{d['extra']}]") for d in documents
+        (d["id"], d["summary"], ", ".join(d["tools"]), d["fork"], d["extra"] and f"[{d['extra']}]")
+        for d in documents
     ]
     table("", ("id", "what", "tools", "fork", "extra"), rows)
 
 
 def describe(entry: EnvEntry) -> dict[str, Any]:
     """The listing of one environment; one whose extra is missing is listed with what is known without it."""
-    known: dict[str, Any] = {"id": entry.id, "summary": entry.summary, "extra": entry.extra, "installed": True}
+    known: dict[str, Any] = {
+        "id": entry.id,
+        "summary": entry.summary,
+        "extra": entry.extra,
+        "installed": True,
+    }
     try:
         env_class = load_class(entry)
         env = make_entry(entry)

@@ -21,22 +21,32 @@ from agentrl.trainers.config import parse_override
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("eval", help="Evaluate a policy: success with its interval, failures in columns of their own.")(eval_)
+    app.command(
+        "eval", help="Evaluate a policy: success with its interval, failures in columns of their own."
+    )(eval_)
 
 
 def eval_(
     env: Annotated[str, typer.Argument(help="Environment: an id, `file.py:Class` or `module:Class`.")],
     engine: Annotated[Engine, typer.Option(help="Who acts.")] = Engine.expert,
-    model: Annotated[str, typer.Option(help="For hf: a shipped policy, a folder or a hub name. For server: its model.")] = "",
+    model: Annotated[
+        str, typer.Option(help="For hf: a shipped policy, a folder or a hub name. For server: its model.")
+    ] = "",
     base_url: Annotated[str, typer.Option(help="For server: the OpenAI-compatible address.")] = "",
     episodes: Annotated[int, typer.Option(min=1, help="How many different tasks.")] = 100,
     split: Annotated[str, typer.Option(help="Which split.")] = "test",
-    set_: Annotated[list[str], typer.Option("--set", help="Constructor argument of the environment, key=value.")] = [],  # noqa: B006
+    set_: Annotated[
+        list[str], typer.Option("--set", help="Constructor argument of the environment, key=value.")
+    ] = [],  # noqa: B006
     temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 1.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Most tokens of one turn.")] = 256,
-    max_turns: Annotated[int, typer.Option(min=0, help="Turn limit on top of the environment's own; 0 for none.")] = 0,
+    max_turns: Annotated[
+        int, typer.Option(min=0, help="Turn limit on top of the environment's own; 0 for none.")
+    ] = 0,
     concurrency: Annotated[int, typer.Option(min=1, help="Episodes at once.")] = 64,
-    seed: Annotated[int, typer.Option(help="Seed of the sampling; the tasks are the split's first ones.")] = 0,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the sampling; the tasks are the split's first ones.")
+    ] = 0,
     run: Annotated[Path | None, typer.Option(help="Run folder; a new one under runs/ by default.")] = None,
     json: Json = False,
 ) -> None:
@@ -45,14 +55,27 @@ def eval_(
     tasks = evaluation_tasks(entry.id, episodes, split=split, kwargs=kwargs)
     settings = RolloutSettings(concurrency=concurrency, max_turns=max_turns or None, seed=(seed, 0))
     folder = run or new_run_folder(f"eval-{entry.id.rpartition('/')[2].rpartition(':')[2]}")
-    opened = open_policy(engine, model=model, base_url=base_url, temperature=temperature, max_tokens=max_tokens)
+    opened = open_policy(
+        engine, model=model, base_url=base_url, temperature=temperature, max_tokens=max_tokens
+    )
 
     async def main() -> dict[str, Any]:
-        recipe = {"env": entry.id, "kwargs": kwargs, "split": split, "engine": engine.value, "model": model, "seed": seed}
+        recipe = {
+            "env": entry.id,
+            "kwargs": kwargs,
+            "split": split,
+            "engine": engine.value,
+            "model": model,
+            "seed": seed,
+        }
         async with opened as policy, interruptible() as stop:
-            with RunStore.create(folder, name="eval", kind="eval", recipe=recipe, versions=versions()) as store:
+            with RunStore.create(
+                folder, name="eval", kind="eval", recipe=recipe, versions=versions()
+            ) as store:
                 with RolloutBar(f"eval {entry.id}", len(tasks)) as bar:
-                    document = await evaluate(tasks, policy, settings, store=store, progress=bar.update, stop=stop)
+                    document = await evaluate(
+                        tasks, policy, settings, store=store, progress=bar.update, stop=stop
+                    )
                 store.set_status("interrupted" if document["partial"] else "done")
                 return document
 
@@ -61,7 +84,9 @@ def eval_(
     if document["partial"]:
         raise typer.Exit(130)
     if document["episodes"] == 0:
-        raise UserError(f"no episode of {entry.id} could be finished: {document['infrastructure_failures']} failed")
+        raise UserError(
+            f"no episode of {entry.id} could be finished: {document['infrastructure_failures']} failed"
+        )
 
 
 def show(document: dict[str, Any]) -> None:

@@ -21,7 +21,9 @@ def export(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="File to write: .jsonl or .parquet.")],
     phase: Annotated[str, typer.Option(help="`train`, or the name of an evaluation; all by default.")] = "",
-    success_only: Annotated[bool, typer.Option("--success-only", help="Only episodes that solved their task.")] = False,
+    success_only: Annotated[
+        bool, typer.Option("--success-only", help="Only episodes that solved their task.")
+    ] = False,
     json: Json = False,
 ) -> None:
     with RunStore.open(run) as store:

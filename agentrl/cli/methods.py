@@ -10,7 +10,9 @@ from agentrl.cli.output import Json, emit, out, table
 
 
 def add_to(app: typer.Typer) -> None:
-    app.command("methods", help="List the methods of credit, loss and regularization, with their papers.")(methods)
+    app.command("methods", help="List the methods of credit, loss and regularization, with their papers.")(
+        methods
+    )
 
 
 def methods(

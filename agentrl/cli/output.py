@@ -11,7 +11,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on stdout; everything else goes to stderr.")]
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout; everything else goes to stderr.")
+]
 
 out = Console()
 err = Console(stderr=True)

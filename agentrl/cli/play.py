@@ -29,11 +29,15 @@ def play(
     env: Annotated[str, typer.Argument(help="Environment: an id, `file.py:Class` or `module:Class`.")],
     seed: Annotated[int, typer.Option(help="Which task.")] = 0,
     split: Annotated[str, typer.Option(help="Which split.")] = "train",
-    set_: Annotated[list[str], typer.Option("--set", help="Constructor argument of the environment, key=value.")] = [],  # noqa: B006
+    set_: Annotated[
+        list[str], typer.Option("--set", help="Constructor argument of the environment, key=value.")
+    ] = [],  # noqa: B006
     engine: Annotated[Engine, typer.Option(help="Who plays.")] = Engine.human,
     model: Annotated[str, typer.Option(help="For hf and server: the model.")] = "",
     base_url: Annotated[str, typer.Option(help="For server: the OpenAI-compatible address.")] = "",
-    run: Annotated[Path | None, typer.Option(help="Keep the episode as a run in this folder (a demonstration).")] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="Keep the episode as a run in this folder (a demonstration).")
+    ] = None,
     json: Json = False,
 ) -> None:
     entry = resolve(env)
@@ -56,7 +60,9 @@ def play(
             err.print(f"{failure.where}: {failure.message}", style="red", markup=False)
         for episode in tree.episodes():
             if json:
-                emit({"reward": episode.total_reward, "success": episode.success, "turns": len(episode.turns)})
+                emit(
+                    {"reward": episode.total_reward, "success": episode.success, "turns": len(episode.turns)}
+                )
             else:
                 show_end(episode)
 

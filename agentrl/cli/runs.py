@@ -7,7 +7,17 @@ import platform
 from pathlib import Path
 
 RUNS = Path("runs")
-PACKAGES = ("agentrl-toolkit", "gymnasium", "numpy", "pydantic", "tantivy", "torch", "transformers", "renderers", "peft")
+PACKAGES = (
+    "agentrl-toolkit",
+    "gymnasium",
+    "numpy",
+    "pydantic",
+    "tantivy",
+    "torch",
+    "transformers",
+    "renderers",
+    "peft",
+)
 
 
 def new_run_folder(name: str) -> Path:

@@ -16,7 +16,9 @@ def add_to(app: typer.Typer) -> None:
 
 
 def sft(
-    plan: Annotated[str, typer.Argument(help="A shipped plan (`search-tiny`), or an environment with an expert.")],
+    plan: Annotated[
+        str, typer.Argument(help="A shipped plan (`search-tiny`), or an environment with an expert.")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for the policy.")],
     seed: Annotated[int, typer.Option(help="Another seed, another policy.")] = 0,
     steps: Annotated[int, typer.Option(min=0, help="Optimizer steps; 0 takes the plan's own.")] = 0,
@@ -27,7 +29,10 @@ def sft(
     chosen = find_plan(plan, steps=steps or None)
     with Bar(f"sft {plan}", chosen.steps) as bar:
         document = cold_start(
-            chosen, output, seed=seed, progress=lambda p: bar.show(p.step, f"loss {p.loss:.3f}  {p.tokens:,} tokens")
+            chosen,
+            output,
+            seed=seed,
+            progress=lambda p: bar.show(p.step, f"loss {p.loss:.3f}  {p.tokens:,} tokens"),
         )
     if json:
         emit(document)

@@ -29,7 +29,9 @@ def train(
     set_: Annotated[list[str], typer.Option("--set", help="Override one key: --set credit.name=gigpo")] = [],  # noqa: B006
     model: Annotated[str, typer.Option(help="Short for --set model.name=...")] = "",
     run: Annotated[Path | None, typer.Option(help="Run folder; a new one under runs/ by default.")] = None,
-    resume: Annotated[Path | None, typer.Option(help="Go on with the interrupted run in this folder.")] = None,
+    resume: Annotated[
+        Path | None, typer.Option(help="Go on with the interrupted run in this folder.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the resolved recipe and stop.")] = False,
     json: Json = False,
 ) -> None:
@@ -56,14 +58,18 @@ def train(
         assert resume is not None
         trainer = Trainer.resume(resume)
     else:
-        trainer = Trainer.start(resolved, run or new_run_folder(f"{resolved.name}-{resolved.seed}"), versions())
+        trainer = Trainer.start(
+            resolved, run or new_run_folder(f"{resolved.name}-{resolved.seed}"), versions()
+        )
     document = asyncio.run(drive(trainer))
     if json:
         emit(document)
     else:
         show(document)
     if document["steps"] < trainer.recipe.steps:
-        err.print(f"interrupted after step {document['steps']}; go on with: agentrl train --resume {document['run']}")
+        err.print(
+            f"interrupted after step {document['steps']}; go on with: agentrl train --resume {document['run']}"
+        )
         raise typer.Exit(130)
 
 
@@ -161,7 +167,16 @@ def show(document: dict[str, Any]) -> None:
         for name, item in (("before", before), ("after", after)):
             low, high = item["success_ci95"]
             interval = f"{percent(low)} to {percent(high)}"
-            rows.append((name, percent(item["success"]), interval, item["episodes"], item["turns_mean"], item["tool_errors"]))
+            rows.append(
+                (
+                    name,
+                    percent(item["success"]),
+                    interval,
+                    item["episodes"],
+                    item["turns_mean"],
+                    item["tool_errors"],
+                )
+            )
         table(
             "held-out tasks",
             ("", "success", "95% interval", "tasks", "turns", "tool errors"),
@@ -178,7 +193,10 @@ def show(document: dict[str, Any]) -> None:
     policy = f"{document['run']}/checkpoints/step-{document['steps']:06d}/policy"
     out.print("\nnext:", markup=False)
     for command, why in (
-        (f"agentrl eval agentrl/Search-v0 --engine hf --model {policy} --set top_k=1", "evaluate the trained policy"),
+        (
+            f"agentrl eval agentrl/Search-v0 --engine hf --model {policy} --set top_k=1",
+            "evaluate the trained policy",
+        ),
         (f"agentrl export {document['run']} -o episodes.jsonl", "its episodes as a dataset"),
         ("agentrl play agentrl/Search-v0", "play the same environment yourself"),
         ("agentrl train search-tiny --set extends=gigpo", "the same with another credit method"),

@@ -27,6 +27,8 @@ def pydantic_kind(hint: Any, defs: dict[str, Schema]) -> Kind:
         schema = adapter.json_schema()
     except (PydanticSchemaGenerationError, PydanticInvalidForJsonSchema, PydanticUserError) as error:
         raise Unsupported(f"the type {getattr(hint, '__name__', hint)} has no JSON form") from error
+    if not schema:
+        raise Unsupported(f"the type {getattr(hint, '__name__', hint)} has no JSON form")
     own = schema.pop("$defs", {})
     schema = tidy(schema, own, defs, ())
 

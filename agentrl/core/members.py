@@ -23,6 +23,8 @@ def dataclass_fields(cls: Any, names: Mapping[str, Any]) -> dict[str, tuple[Any,
     """`{name: (annotation, default)}` of the fields that the constructor takes."""
     hints = class_hints(cls, names)
     out: dict[str, tuple[Any, Any]] = {}
+    if any(isinstance(hint, dataclasses.InitVar) for hint in hints.values()):
+        raise Unsupported(f"{cls.__name__} has an InitVar, which cannot be read back")
     for field in dataclasses.fields(cls):
         if not field.init:
             continue

@@ -108,7 +108,9 @@ def import_module(ref: str) -> ModuleType:
         try:
             return importlib.import_module(ref)
         except ModuleNotFoundError as error:
-            raise UserError(f"no module named {error.name!r}") from error
+            file = ref.replace(".", "/") + ".py"
+            hint = f"; did you mean the file {file}?" if Path(file).is_file() else ""
+            raise UserError(f"no module named {error.name!r}{hint}") from error
     path = Path(ref).expanduser().resolve()
     name = f"agentrl_file_{path.stem}_{digest(str(path))[:8]}"
     if name in sys.modules:

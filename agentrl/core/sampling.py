@@ -47,6 +47,8 @@ FORMATS = {
     "uuid": "12345678-1234-4234-8234-123456789abc",
     "uri": "https://example.org/a",
     "email": "ada@example.org",
+    "path": "a/b.txt",
+    "binary": "bytes",
     "ipv4": "192.0.2.1",
     "ipv6": "2001:db8::1",
 }

@@ -19,7 +19,12 @@ from agentrl.store.store import RunStore
 
 
 def evaluation_tasks(
-    env: str, episodes: int, *, split: str = "test", kwargs: Mapping[str, Any] | None = None, first_seed: int = 0
+    env: str,
+    episodes: int,
+    *,
+    split: str = "test",
+    kwargs: Mapping[str, Any] | None = None,
+    first_seed: int = 0,
 ) -> list[Task]:
     """`episodes` different tasks of a split: seeds `first_seed`, `first_seed + 1`, ..."""
     return [Task(env, first_seed + index, split, dict(kwargs or {})) for index in range(episodes)]

@@ -38,7 +38,9 @@ class Codec(Protocol):
         can begin; None if this template cannot extend here (the caller starts a fresh segment)."""
         ...
 
-    def parse(self, completion_ids: Sequence[int], tools: Sequence[ToolSpec], prompt_ids: Sequence[int] = ()) -> Message:
+    def parse(
+        self, completion_ids: Sequence[int], tools: Sequence[ToolSpec], prompt_ids: Sequence[int] = ()
+    ) -> Message:
         """The assistant message in a completion. Never raises: a malformed call comes out as a `ToolCall`
         with its raw text as arguments, which the strict decoder then answers."""
         ...

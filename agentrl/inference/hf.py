@@ -184,7 +184,9 @@ class HFEngine:
                     else:
                         self._step()
                 except Exception as error:
-                    self._fail(InfrastructureFailure("generate", "HFEngine", f"{type(error).__name__}: {error}"))
+                    self._fail(
+                        InfrastructureFailure("generate", "HFEngine", f"{type(error).__name__}: {error}")
+                    )
                     self._pool.forget()
                 self._deliver()
         finally:
@@ -311,7 +313,9 @@ class HFEngine:
         slots = np.array([request.slot for request in requests], np.int64)
         positions = self._pool.counts[slots]
         self._pool.reserve(int(positions.max()) + 1)
-        logits = self._forward(ids, positions[:, None], slots[:, None], slots, np.zeros(len(requests), np.int64))
+        logits = self._forward(
+            ids, positions[:, None], slots[:, None], slots, np.zeros(len(requests), np.int64)
+        )
         self._pool.tokens[slots, positions] = ids[:, 0]
         self._pool.counts[slots] += 1
         self.stats.decode_steps += 1
@@ -380,7 +384,9 @@ class HFEngine:
             if name not in own:
                 raise UserError(f"weights for the engine hold {name!r}, which the model does not have")
             if tuple(tensor.shape) != own[name]:
-                raise UserError(f"weight {name!r} has shape {tuple(tensor.shape)}, the model's is {own[name]}")
+                raise UserError(
+                    f"weight {name!r} has shape {tuple(tensor.shape)}, the model's is {own[name]}"
+                )
 
 
 def uniforms(seeds: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -69,11 +69,18 @@ async def act(policy: Policy, view: View, seconds: float) -> Sampled:
     except (UserError, InvariantBroken, InfrastructureFailure):
         raise
     except Exception as error:
-        raise InfrastructureFailure("generate", type(policy).__name__, f"{type(error).__name__}: {error}") from error
+        raise InfrastructureFailure(
+            "generate", type(policy).__name__, f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def record(
-    path: Sequence[Turn], before: Shown, sampled: Sampled, after: Shown, limit: bool, seconds: tuple[float, float]
+    path: Sequence[Turn],
+    before: Shown,
+    sampled: Sampled,
+    after: Shown,
+    limit: bool,
+    seconds: tuple[float, float],
 ) -> Turn:
     assert sampled.action is not None
     info = dict(after.info)

@@ -47,7 +47,9 @@ async def open_host(task: Task, settings: RolloutSettings) -> Host:
     entry = resolve(task.env)
     safety: Safety = getattr(load_class(entry), "safety", "thread")
     if safety in ("inline", "async"):
-        return await (AsyncHost if safety == "async" else Host)(task, settings).open(lambda: make_entry(entry, **task.kwargs))
+        return await (AsyncHost if safety == "async" else Host)(task, settings).open(
+            lambda: make_entry(entry, **task.kwargs)
+        )
     if safety == "process":
         return await ProcessHost(task, settings).open(lambda: ProcessEnv(entry, task.kwargs))
     return await ThreadHost(task, settings).open(lambda: make_entry(entry, **task.kwargs))

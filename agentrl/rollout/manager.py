@@ -101,7 +101,10 @@ class Collection:
         try:
             waiting = {*workers, stopper} if stopper is not None else set(workers)
             while waiting - {stopper}:
-                ended, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_EXCEPTION if stopper is None else asyncio.FIRST_COMPLETED)
+                ended, waiting = await asyncio.wait(
+                    waiting,
+                    return_when=asyncio.FIRST_EXCEPTION if stopper is None else asyncio.FIRST_COMPLETED,
+                )
                 if stopper in ended:
                     break
                 for task in ended:
@@ -145,7 +148,12 @@ class Collection:
         task = self.tasks[job[0]]
         seed = derive(*self.settings.seed, task.id, job[1], attempt)
         turns = await play(
-            host, task, self.policy, self.settings, seed=seed, order=job[0] * self.settings.group_size + job[1],
+            host,
+            task,
+            self.policy,
+            self.settings,
+            seed=seed,
+            order=job[0] * self.settings.group_size + job[1],
             turnstile=self.gate,
         )
         self.done[job] = turns
@@ -167,7 +175,9 @@ class Collection:
         self.finished += 1
         if turns is not None:
             leaf = turns[-1]
-            self.successes += bool(leaf.success if leaf.success is not None else sum(t.reward for t in turns) > 0)
+            self.successes += bool(
+                leaf.success if leaf.success is not None else sum(t.reward for t in turns) > 0
+            )
             self.tokens += sum(len(turn.completion_ids) for turn in turns)
         if self.progress is not None:
             seconds = max(1e-9, time.perf_counter() - self.began)
@@ -193,4 +203,3 @@ def graft(tree: RolloutTree, turns: Sequence[Turn]) -> None:
     offset = len(tree)
     for turn in turns:
         tree.add(replace(turn, parent=None if turn.parent is None else turn.parent + offset))
-

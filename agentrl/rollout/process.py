@@ -47,7 +47,9 @@ class ProcessEnv:
         context = multiprocessing.get_context("spawn")
         self.subject = entry.id
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=serve, args=(theirs, portable(entry), dict(kwargs)), daemon=True)
+        self._process = context.Process(
+            target=serve, args=(theirs, portable(entry), dict(kwargs)), daemon=True
+        )
         self._process.start()
         theirs.close()
         try:
@@ -57,7 +59,9 @@ class ProcessEnv:
             raise
         self.action_space = ActionSpace(self.tools)  # type: ignore[arg-type]
 
-    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Observation, dict[str, Any]]:
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Observation, dict[str, Any]]:
         return self._ask("reset", seed, options)
 
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:

@@ -36,7 +36,9 @@ def episode_row(episode: Episode, *, phase: str, step: int) -> dict[str, Any]:
     }
 
 
-def episode_rows(trees: Iterable[tuple[str, int, RolloutTree]], *, success_only: bool = False) -> Iterator[dict[str, Any]]:
+def episode_rows(
+    trees: Iterable[tuple[str, int, RolloutTree]], *, success_only: bool = False
+) -> Iterator[dict[str, Any]]:
     """Rows of all finished episodes of `(phase, step, tree)`; an infrastructure failure left none in the tree."""
     for phase, step, tree in trees:
         for episode in tree.episodes():
@@ -98,7 +100,9 @@ def write_parquet(rows: list[dict[str, Any]], path: Path) -> int:
     )
     kinds = {str: pyarrow.string(), int: pyarrow.int64(), float: pyarrow.float64(), bool: pyarrow.bool_()}
     columns = list(COLUMNS.items())
-    schema = pyarrow.schema([("messages", pyarrow.list_(message)), *((name, kinds[kind]) for name, kind in columns)])
+    schema = pyarrow.schema(
+        [("messages", pyarrow.list_(message)), *((name, kinds[kind]) for name, kind in columns)]
+    )
     parquet.write_table(pyarrow.Table.from_pylist(rows, schema=schema), path)
     return len(rows)
 

@@ -84,8 +84,24 @@ def turn_row(tree: int | None, turn: Turn, advantage: float | None) -> tuple[Any
 
 
 def read_turn(row: Sequence[Any]) -> Turn:
-    (_, node, parent, observation, action, final, context, completion, logprobs, _, version, handoff, finish) = row[:13]
-    reward, parts, terminated, truncated, state_key, success, tool_errors, info, generate, step, cached = row[13:]
+    (
+        _,
+        node,
+        parent,
+        observation,
+        action,
+        final,
+        context,
+        completion,
+        logprobs,
+        _,
+        version,
+        handoff,
+        finish,
+    ) = row[:13]
+    reward, parts, terminated, truncated, state_key, success, tool_errors, info, generate, step, cached = row[
+        13:
+    ]
     return Turn(
         id=node,
         parent=parent,

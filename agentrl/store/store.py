@@ -29,7 +29,9 @@ class RunStore:
         self._db.row_factory = sqlite3.Row
 
     @classmethod
-    def create(cls, folder: Path, *, name: str, kind: str, recipe: Mapping[str, Any], versions: Mapping[str, str]) -> RunStore:
+    def create(
+        cls, folder: Path, *, name: str, kind: str, recipe: Mapping[str, Any], versions: Mapping[str, str]
+    ) -> RunStore:
         """A new run.
 
         Raises:
@@ -83,7 +85,9 @@ class RunStore:
     ) -> None:
         """Write a whole training step in one transaction. `advantages[i][j]` belongs to turn j of tree i."""
         with self._write():
-            self._db.execute("INSERT INTO steps VALUES (?, ?, ?, ?)", (step, dumps(metrics), seconds, weight_version))
+            self._db.execute(
+                "INSERT INTO steps VALUES (?, ?, ?, ?)", (step, dumps(metrics), seconds, weight_version)
+            )
             for position, tree in enumerate(trees):
                 given = None if advantages is None else advantages[position]
                 insert_tree(self._db, tree, phase="train", step=step, position=position, advantages=given)
@@ -96,7 +100,9 @@ class RunStore:
     def metrics(self) -> list[dict[str, Any]]:
         """Metrics of every step, in order, with `step` and `seconds`."""
         rows = self._all("SELECT * FROM steps ORDER BY step")
-        return [{"step": row["step"], "seconds": row["seconds"], **json.loads(row["metrics"])} for row in rows]
+        return [
+            {"step": row["step"], "seconds": row["seconds"], **json.loads(row["metrics"])} for row in rows
+        ]
 
     def trees(self, *, phase: str = "train", step: int | None = None) -> Iterator[RolloutTree]:
         """Stored trees of a phase (`train`, or the name of an evaluation), in order."""
@@ -115,7 +121,9 @@ class RunStore:
 
     # -- evaluations -------------------------------------------------------------------------------
 
-    def commit_evaluation(self, phase: str, step: int, trees: Sequence[RolloutTree], document: Mapping[str, Any]) -> None:
+    def commit_evaluation(
+        self, phase: str, step: int, trees: Sequence[RolloutTree], document: Mapping[str, Any]
+    ) -> None:
         """Write an evaluation and its episodes; an evaluation of the same name is replaced."""
         with self._write():
             self._db.execute("DELETE FROM trees WHERE phase = ?", (phase,))
@@ -139,7 +147,9 @@ class RunStore:
     def __enter__(self) -> RunStore:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
     @contextmanager

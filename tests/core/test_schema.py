@@ -60,6 +60,12 @@ class Derived(Base, total=False):
     c: typing_extensions.Required[bool]
 
 
+@dataclasses.dataclass
+class Partial:
+    a: int
+    b: dataclasses.InitVar[int]
+
+
 class Model(pydantic.BaseModel):
     when: date
     count: int = Field(3, ge=1, description="how many")
@@ -248,6 +254,8 @@ def wrong_default(a: int = None): ...  # type: ignore[assignment]  # noqa: RUF01
 def false_default(a: Annotated[int, at.Ge(1)] = 0): ...
 def misplaced(a: Annotated[str, at.Ge(1)]): ...
 def set_of_lists(a: set[list[int]]): ...
+def any_class(a: type[int]): ...
+def with_init_var(a: Partial): ...
 def set_of_both(a: set[int | bool]): ...
 
 
@@ -264,6 +272,8 @@ def set_of_both(a: set[int | bool]): ...
         (wrong_default, r"tool wrong_default: parameter 'a': the default does not fit .*write `\| None`"),
         (false_default, "tool false_default: parameter 'a': the default must be at least 1, not 0"),
         (misplaced, r"tool misplaced: parameter 'a': Ge\(ge=1\) does not apply"),
+        (any_class, "tool any_class: parameter 'a': the type type has no JSON form"),
+        (with_init_var, "tool with_init_var: parameter 'a': Partial has an InitVar"),
         (set_of_lists, "tool set_of_lists: parameter 'a': a set holds only hashable items"),
         (set_of_both, "tool set_of_both: parameter 'a': a Python set cannot tell true from 1"),
     ],

@@ -23,7 +23,12 @@ FLOORS = {
     "agentrl.benchmarks": 6,
     "agentrl.cli": 7,
 }
-FOLDERS = {"agentrl": "agentrl", "envs": "agentrl.envs", "tools": "agentrl.tools", "sandboxes": "agentrl.sandboxes"}
+FOLDERS = {
+    "agentrl": "agentrl",
+    "envs": "agentrl.envs",
+    "tools": "agentrl.tools",
+    "sandboxes": "agentrl.sandboxes",
+}
 FOLDERS |= {"trainers": "agentrl.trainers", "benchmarks": "agentrl.benchmarks"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
@@ -38,7 +43,9 @@ def modules() -> dict[str, Path]:
 
 
 def floor(module: str) -> int | None:
-    return next((number for name, number in FLOORS.items() if module == name or module.startswith(name + ".")), None)
+    return next(
+        (number for name, number in FLOORS.items() if module == name or module.startswith(name + ".")), None
+    )
 
 
 def imports(path: Path) -> set[str]:
@@ -58,7 +65,12 @@ def test_a_module_imports_only_from_its_own_floor_or_lower():
         own = floor(module)
         for name in imports(path):
             other = floor(name)
-            if own is not None and other is not None and other > own and (module, name) != ("agentrl.core.plugin", "agentrl.envs"):
+            if (
+                own is not None
+                and other is not None
+                and other > own
+                and (module, name) != ("agentrl.core.plugin", "agentrl.envs")
+            ):
                 wrong.append(f"{module} (floor {own}) imports {name} (floor {other})")
     assert not wrong, "\n".join(sorted(wrong))
 
@@ -86,11 +98,15 @@ def test_torch_is_imported_at_the_top_only_where_the_extra_is_certain():
         "assert run(['methods', '--json']) == 0\n"
         "sys.exit(run(['train', 'search-tiny']))\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd="/", timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, cwd="/", timeout=120
+    )
     assert done.returncode == 2, done.stderr
     assert "agentrl-toolkit[train]" in done.stderr
 
 
-@pytest.mark.parametrize("name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs/architecture.md"])
+@pytest.mark.parametrize(
+    "name", ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "docs/architecture.md"]
+)
 def test_the_documents_are_there(name):
     assert len((ROOT / name).read_text()) > 200

@@ -67,7 +67,11 @@ def test_one_failing_episode_of_sixteen_leaves_fifteen_and_a_count(kind, where):
 
 def where_key(kind: str, where: str) -> str:
     # A tool that raises is named by the tool; a reset by its environment.
-    return "go|tool|InfrastructureFailure" if where == "step" else f"faulty/{kind}-v0|reset|InfrastructureFailure"
+    return (
+        "go|tool|InfrastructureFailure"
+        if where == "step"
+        else f"faulty/{kind}-v0|reset|InfrastructureFailure"
+    )
 
 
 def test_a_second_attempt_on_a_fresh_environment_saves_the_episode():
@@ -160,7 +164,12 @@ def test_a_full_context_ends_the_episode_truncated():
 
     out = rollout(tasks("inline", 1), Full())
     leaf = out.trees[0].turns[-1]
-    assert (len(out.trees[0]), leaf.truncated, leaf.success, leaf.info["truncated_by"]) == (1, True, False, "context")
+    assert (len(out.trees[0]), leaf.truncated, leaf.success, leaf.info["truncated_by"]) == (
+        1,
+        True,
+        False,
+        "context",
+    )
     assert text_of(leaf.final) == "on"
 
 
@@ -182,7 +191,9 @@ def test_stopping_keeps_what_is_finished_and_closes_the_rest(kind):
                 stop.set()
 
         settings = RolloutSettings(concurrency=2)
-        return await collect(tasks(kind, 50, delay=0.001), Go(delay=0.001), settings, progress=progress, stop=stop)
+        return await collect(
+            tasks(kind, 50, delay=0.001), Go(delay=0.001), settings, progress=progress, stop=stop
+        )
 
     out = asyncio.run(main())
     assert out.partial
@@ -211,14 +222,16 @@ def test_seeds_belong_to_the_turn_whatever_the_order():
             self.seen: dict[tuple[str, int], list[int]] = {}
 
         async def act(self, view: View) -> Sampled:
-            first = text_of((view.path[0].observation if view.path else view.observation))
+            first = text_of(view.path[0].observation if view.path else view.observation)
             self.seen.setdefault((first, len(view.path)), []).append(view.seed)
             return await super().act(view)
 
     one, two = Seeds(), Seeds()
     rollout(tasks("inline", 3), one, RolloutSettings(group_size=2, concurrency=6))
     rollout(list(reversed(tasks("inline", 3))), two, RolloutSettings(group_size=2, concurrency=1))
-    assert {key: sorted(value) for key, value in one.seen.items()} == {key: sorted(v) for key, v in two.seen.items()}
+    assert {key: sorted(value) for key, value in one.seen.items()} == {
+        key: sorted(v) for key, v in two.seen.items()
+    }
     everything = [seed for seeds in one.seen.values() for seed in seeds]
     assert len(set(everything)) == len(everything) == 18
 
@@ -228,7 +241,7 @@ def test_the_gate_makes_batches_a_function_of_the_tasks():
         """Notes which calls arrive together."""
 
         async def act(self, view: View) -> Sampled:
-            first = text_of((view.path[0].observation if view.path else view.observation))
+            first = text_of(view.path[0].observation if view.path else view.observation)
             self.waiting = [*getattr(self, "waiting", []), (first, len(view.path))]
             await asyncio.sleep(0)
             if self.waiting:

@@ -169,6 +169,9 @@ def test_ints_survive_packing(values):
     assert unpack(pack_ints(values)) == values
 
 
-@given(st.lists(st.floats(allow_nan=False), max_size=200) | st.lists(st.floats(width=32, allow_nan=False), max_size=200))
+@given(
+    st.lists(st.floats(allow_nan=False), max_size=200)
+    | st.lists(st.floats(width=32, allow_nan=False), max_size=200)
+)
 def test_floats_survive_packing_exactly(values):
     assert unpack(pack_floats(values)) == values

@@ -98,7 +98,9 @@ def test_tasks_are_a_function_of_recipe_and_step():
 
 
 def test_a_resolved_recipe_can_be_written_and_read_back(tmp_path):
-    recipe = load_recipe("search-tiny", ["seed=3", 'summary="a \\"quoted\\" ünicode"', 'env.kwargs.hops=[1, 2]'])
+    recipe = load_recipe(
+        "search-tiny", ["seed=3", 'summary="a \\"quoted\\" ünicode"', "env.kwargs.hops=[1, 2]"]
+    )
     path = tmp_path / "resolved.toml"
     path.write_text(to_toml(recipe))
     assert load_recipe(str(path)) == recipe

@@ -25,7 +25,11 @@ def golden(name: str) -> dict[str, dict]:
     return {case["id"]: case for case in json.loads((GOLDEN / name).read_text())["cases"]}
 
 
-G01, G02, G05 = golden("g01_group_advantages.json"), golden("g02_returns_gae.json"), golden("g05_step_credit.json")
+G01, G02, G05 = (
+    golden("g01_group_advantages.json"),
+    golden("g02_returns_gae.json"),
+    golden("g05_step_credit.json"),
+)
 
 
 def chain_tree(seed: int, episodes: list[list[float]], keys: list[list[str]] | None = None) -> RolloutTree:
@@ -33,7 +37,9 @@ def chain_tree(seed: int, episodes: list[list[float]], keys: list[list[str]] | N
     tree = RolloutTree(Task("env", seed), requested=len(episodes))
     for e, rewards in enumerate(episodes):
         for k, reward in enumerate(rewards):
-            tree.add(turn(None if k == 0 else len(tree) - 1, reward, k == len(rewards) - 1, keys and keys[e][k]))
+            tree.add(
+                turn(None if k == 0 else len(tree) - 1, reward, k == len(rewards) - 1, keys and keys[e][k])
+            )
     return tree
 
 
@@ -103,7 +109,9 @@ def test_episode_statistics_count_episodes_not_turns():
     case = G01["episode_norm_cross_steps_vs_traj"]
     table = table_of([chain_tree(0, [[1.0], [0.0] * 5, [0.0] * 2])])
     per_turn = grpo(table).advantages
-    assert [per_turn[0], per_turn[1], per_turn[6]] == pytest.approx(case["outputs"]["per_traj_adv"], abs=1e-10)
+    assert [per_turn[0], per_turn[1], per_turn[6]] == pytest.approx(
+        case["outputs"]["per_traj_adv"], abs=1e-10
+    )
 
 
 @pytest.mark.parametrize("gamma", ["1.0", "0.0"])
@@ -112,7 +120,9 @@ def test_turn_returns_reproduce_the_golden_numbers(gamma):
     rewards = [0.1, 0.0, 1.0]  # the golden token rewards, summed over each turn
     table = table_of([chain_tree(0, [rewards])])
     assert return_to_go(table, float(gamma)) == pytest.approx(case["outputs"]["turns"], abs=1e-10)
-    assert turn_return(table, gamma=float(gamma), baseline="none").advantages == pytest.approx(case["outputs"]["turns"])
+    assert turn_return(table, gamma=float(gamma), baseline="none").advantages == pytest.approx(
+        case["outputs"]["turns"]
+    )
 
 
 def test_turn_returns_by_hand():
@@ -128,7 +138,11 @@ def gigpo_table() -> tuple[TurnTable, list[int]]:
         trees.setdefault(prompt, {}).setdefault(trajectory, []).append(row)
     rewards, anchors = inputs["step_reward"], inputs["anchor"]
     made = [
-        chain_tree(i, [[rewards[r] for r in rows] for rows in t.values()], [[anchors[r] for r in rows] for rows in t.values()])
+        chain_tree(
+            i,
+            [[rewards[r] for r in rows] for rows in t.values()],
+            [[anchors[r] for r in rows] for rows in t.values()],
+        )
         for i, t in enumerate(trees.values())
     ]
     return table_of(made), [row for t in trees.values() for rows in t.values() for row in rows]
@@ -200,7 +214,9 @@ def test_order_of_groups_and_members_does_not_matter():
         whole = centre(values, group, **options).values
         assert centre(values[order], group[order], **options).values == pytest.approx(whole[order], abs=1e-12)
     whole = centre_on_others(values, group, owner)
-    assert centre_on_others(values[order], group[order], owner[order]) == pytest.approx(whole[order], abs=1e-12)
+    assert centre_on_others(values[order], group[order], owner[order]) == pytest.approx(
+        whole[order], abs=1e-12
+    )
 
 
 def test_others_means_others():
@@ -211,7 +227,9 @@ def test_others_means_others():
 def test_a_hundred_thousand_turns_take_under_a_second():
     import time
 
-    tree = chain_tree(0, [[0.0] * 9 + [float(i % 2)] for i in range(100)], [[f"s{k}" for k in range(10)]] * 100)
+    tree = chain_tree(
+        0, [[0.0] * 9 + [float(i % 2)] for i in range(100)], [[f"s{k}" for k in range(10)]] * 100
+    )
     table = table_of([tree] * 100)
     assert len(table) == 100_000
     for method in (reinforce, rloo, grpo, dr_grpo, gigpo, turn_return):

@@ -16,5 +16,9 @@ def dr_grpo(table: TurnTable, *, singleton: Singleton = "zero") -> Credit:
     """Advantages, shape (turns,)."""
     centred = centre(table.leaf_return, table.leaf_tree, baseline="mean", singleton=singleton)
     return Credit(
-        table.to_turns(centred.values), centred.groups, centred.singletons, centred.zero_variance, centred.excluded
+        table.to_turns(centred.values),
+        centred.groups,
+        centred.singletons,
+        centred.zero_variance,
+        centred.excluded,
     )

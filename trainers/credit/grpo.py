@@ -14,8 +14,18 @@ from agentrl.trainers.table import TurnTable
 def grpo(table: TurnTable, *, eps: float = 1e-6, ddof: int = 1, singleton: Singleton = "zero") -> Credit:
     """Advantages, shape (turns,). `eps` stands outside the root; `ddof=1` is the libraries' choice."""
     centred = centre(
-        table.leaf_return, table.leaf_tree, baseline="mean", scale="std", ddof=ddof, eps=eps, singleton=singleton
+        table.leaf_return,
+        table.leaf_tree,
+        baseline="mean",
+        scale="std",
+        ddof=ddof,
+        eps=eps,
+        singleton=singleton,
     )
     return Credit(
-        table.to_turns(centred.values), centred.groups, centred.singletons, centred.zero_variance, centred.excluded
+        table.to_turns(centred.values),
+        centred.groups,
+        centred.singletons,
+        centred.zero_variance,
+        centred.excluded,
     )

@@ -15,5 +15,9 @@ def rloo(table: TurnTable, *, singleton: Singleton = "zero") -> Credit:
     """Advantages, shape (turns,). `singleton`: what a group of one gets, `zero` or its `raw` return."""
     centred = centre(table.leaf_return, table.leaf_tree, baseline="loo", singleton=singleton)
     return Credit(
-        table.to_turns(centred.values), centred.groups, centred.singletons, centred.zero_variance, centred.excluded
+        table.to_turns(centred.values),
+        centred.groups,
+        centred.singletons,
+        centred.zero_variance,
+        centred.excluded,
     )

@@ -22,5 +22,7 @@ def load_codec(place: str | Path) -> Codec:
     if data.get("agentrl_codec") == "words":
         from agentrl.inference.codecs.words import WordCodec
 
-        return WordCodec(AutoTokenizer.from_pretrained(place), show_system=data.get("agentrl_show_system", True))
+        return WordCodec(
+            AutoTokenizer.from_pretrained(place), show_system=data.get("agentrl_show_system", True)
+        )
     raise UserError(f"no codec for the model at {place}")
