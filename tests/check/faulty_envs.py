@@ -2,7 +2,6 @@
 
 import os
 import random
-import tempfile
 import threading
 import time
 
@@ -105,7 +104,9 @@ class SharedState(Good):
 
 
 class AliasedSnapshot(Good):
-    """A snapshot that is the state itself."""
+    """Declares a state that changes as shared."""
+
+    shared = frozenset({"trail"})
 
     def task(self):
         text = super().task()
@@ -120,9 +121,6 @@ class AliasedSnapshot(Good):
         if self.at == self.goal:
             self.finish(1.0)
         return f"at {self.at}"
-
-    def _copied(self, attributes):
-        return {**super()._copied(attributes), "trail": attributes["trail"]}
 
 
 class CloseTwice(Good):
@@ -148,7 +146,7 @@ class LeakedFile(Good):
 
     def close(self):
         if not self.closed:
-            os.dup(tempfile.TemporaryFile().fileno())
+            os.dup(0)
         super().close()
 
 

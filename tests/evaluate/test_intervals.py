@@ -17,5 +17,5 @@ def test_wilson_reproduces_the_golden_numbers(case):
 
 def test_no_trials_know_nothing_and_impossible_counts_are_refused():
     assert wilson(0, 0) == (0.0, 1.0)
-    with pytest.raises(ValueError, match="0..trials"):
+    with pytest.raises(ValueError, match=r"0\.\.trials"):
         wilson(3, 2)

@@ -6,7 +6,7 @@ import asyncio
 import os
 import time
 from collections import Counter
-from typing import Any
+from typing import Any, ClassVar
 
 from agentrl import ToolEnv, register, tool
 from agentrl.core.messages import call
@@ -27,7 +27,7 @@ class Faulty(ToolEnv):
     """
 
     max_turns = 3
-    broken: Counter[str] = Counter()
+    broken: ClassVar[Counter[str]] = Counter()
 
     def __init__(self, *, where: str = "", seeds: Any = (), once: bool = False, delay: float = 0.0) -> None:
         super().__init__()
