@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import faulty
 from faulty import CLOSED, MADE, Go
 
-from agentrl.core.failures import InfrastructureFailure, InvariantBroken, UnknownName, UserError
+from agentrl.core.failures import InfrastructureFailure, UnknownName, UserError
 from agentrl.core.messages import text_of
 from agentrl.core.tree import Task
 from agentrl.inference.engine import ContextOverflow
@@ -137,9 +137,10 @@ def test_a_failing_close_is_counted_and_loses_nothing():
     assert_closed_once()
 
 
-def test_a_reward_that_is_no_number_is_a_broken_rule():
-    with pytest.raises(InvariantBroken, match="a reward is finite"):
-        rollout(tasks("inline", 2, where="nan", seeds=[1]), Go())
+def test_a_reward_that_is_no_number_drops_its_episode():
+    out = rollout(tasks("inline", 2, where="nan", seeds=[1]), Go(), RolloutSettings(retries=0))
+    assert out.stats.usable == 1
+    assert out.stats.failures == Counter({"faulty/inline-v0|reward|InfrastructureFailure": 1})
     assert_closed_once()
 
 
