@@ -149,7 +149,9 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             InfrastructureFailure: the value is not finite.
         """
         if not math.isfinite(value):
-            raise InfrastructureFailure("reward", type(self).__name__, f"a reward is finite, {name!r} is {value}")
+            raise InfrastructureFailure(
+                "reward", type(self).__name__, f"a reward is finite, {name!r} is {value}"
+            )
         self._parts[name] = self._parts.get(name, 0.0) + float(value)
 
     def finish(self, reward: float = 0.0, *, success: bool | None = None, name: str = "outcome") -> None:

@@ -264,7 +264,9 @@ def test_splits():
 
 def test_a_reward_is_finite():
     env = started(Guess())
-    with pytest.raises(InfrastructureFailure, match="Guess: reward failed: a reward is finite, 'bonus' is nan"):
+    with pytest.raises(
+        InfrastructureFailure, match="Guess: reward failed: a reward is finite, 'bonus' is nan"
+    ):
         env.add_reward(float("nan"), "bonus")
 
 
