@@ -38,7 +38,9 @@ demo-from-scratch: $(VENV)/.train
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	cd / && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p agentrl
+	# An editable install is invisible to a type checker: check a real one.
+	rm -rf build/typed && $(BIN)/pip install -q --no-deps --target build/typed .
+	cd build/typed && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml -p agentrl
 
 test: lint
 	$(BIN)/pytest

@@ -33,6 +33,10 @@ class Gate:
             self._waiting.pop(order, None)
 
     def _open(self) -> None:
+        """Let everybody through once the last one has come; in the next turn of the loop, when it waits too."""
+        asyncio.get_running_loop().call_soon(self._release)
+
+    def _release(self) -> None:
         if self._waiting and len(self._waiting) >= self._live:
             for order in sorted(self._waiting):
                 future = self._waiting[order]

@@ -74,10 +74,13 @@ class ProcessEnv:
         return self._ask("expert")
 
     def close(self) -> None:
-        """Close the environment and end its process."""
+        """Close the environment and end its process; one that has died needs no closing."""
         try:
+            self._ask("close")
+        except InfrastructureFailure:
+            self._process.join(0.1)
             if self._process.is_alive():
-                self._ask("close")
+                raise
         finally:
             self._pipe.close()
             self._process.join(CLOSE_SECONDS)

@@ -137,10 +137,10 @@ def test_a_failing_close_is_counted_and_loses_nothing():
     assert_closed_once()
 
 
-def test_a_reward_that_is_no_number_drops_its_episode():
+def test_a_reward_that_is_no_number_drops_the_episode():
     out = rollout(tasks("inline", 2, where="nan", seeds=[1]), Go(), RolloutSettings(retries=0))
-    assert out.stats.usable == 1
-    assert out.stats.failures == Counter({"faulty/inline-v0|reward|InfrastructureFailure": 1})
+    assert (out.stats.usable, out.stats.dropped) == (1, 1)
+    assert "finite" in out.removed[0].failures[0].message
     assert_closed_once()
 
 
