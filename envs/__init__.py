@@ -10,11 +10,23 @@ SHIPPED = (
         "search.env:SearchEnv",
         "Answer questions of one to three hops over articles about countries, with a search engine.",
     ),
-    ("agentrl/FrozenLake-v0", "gridworld.lake:FrozenLakeEnv", "Cross a frozen lake without falling into a hole."),
+    (
+        "agentrl/FrozenLake-v0",
+        "gridworld.lake:FrozenLakeEnv",
+        "Cross a frozen lake without falling into a hole.",
+    ),
     ("agentrl/CliffWalking-v0", "gridworld.lake:CliffWalkingEnv", "Walk along a cliff to the goal."),
     ("agentrl/Taxi-v0", "gridworld.taxi:TaxiEnv", "Fetch a passenger and bring them to their destination."),
-    ("agentrl/Blackjack-v0", "gridworld.blackjack:BlackjackEnv", "Play one hand of blackjack against a dealer."),
-    ("agentrl/GymText-v0", "gridworld.adapter:GymTextEnv", "Any discrete Gymnasium environment, played by one tool."),
+    (
+        "agentrl/Blackjack-v0",
+        "gridworld.blackjack:BlackjackEnv",
+        "Play one hand of blackjack against a dealer.",
+    ),
+    (
+        "agentrl/GymText-v0",
+        "gridworld.adapter:GymTextEnv",
+        "Any discrete Gymnasium environment, played by one tool.",
+    ),
 )
 
 

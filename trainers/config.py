@@ -228,9 +228,11 @@ def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     out = dict(below)
     for key, value in above.items():
         old = out.get(key)
-        same_kind = isinstance(old, Mapping) and isinstance(value, Mapping)
-        renamed = same_kind and "name" in value and value["name"] != old.get("name") and key in COMPONENTS
-        out[key] = merge(old, value) if same_kind and not renamed else value
+        if isinstance(old, Mapping) and isinstance(value, Mapping):
+            renamed = key in COMPONENTS and value.get("name", old.get("name")) != old.get("name")
+            out[key] = value if renamed else merge(old, value)
+        else:
+            out[key] = value
     return out
 
 

@@ -98,7 +98,8 @@ def demonstrate(
     tools = [tool.spec for tool in env.tools]
     observation, _ = env.reset(seed=seed, options=dict(options or {}))
     history = list(observation)
-    prompt, said = (), ()
+    prompt: tuple[int, ...] = ()
+    said: tuple[int, ...] = ()
     rows: list[list[tuple[tuple[int, ...], bool]]] = []
     for _ in range(max_turns):
         added = codec.extend(prompt, said, observation, tools) if said else None

@@ -6,6 +6,8 @@ in the backward pass. At most `chunk` times the vocabulary of logits exist at a 
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch.utils.checkpoint import checkpoint
 
@@ -17,7 +19,7 @@ CHUNK = 1024
 
 
 def token_logprobs(
-    model: torch.nn.Module, batch: Batch, sampling: Sampling, *, chunk: int = CHUNK
+    model: Any, batch: Batch, sampling: Sampling, *, chunk: int = CHUNK
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(log-probability, entropy) of every trained token under the exact sampling distribution.
 

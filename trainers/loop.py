@@ -26,7 +26,7 @@ from agentrl.rollout import Rollouts, RolloutSettings, collect
 from agentrl.store.store import RunStore
 from agentrl.trainers.checkpoint import all_checkpoints, load_checkpoint, save_checkpoint, weights_sha256
 from agentrl.trainers.config import Recipe
-from agentrl.trainers.models import load_policy
+from agentrl.trainers.models import context_length, load_policy
 from agentrl.trainers.tasks import tasks_of
 from agentrl.trainers.update import Update, update_policy
 
@@ -66,7 +66,7 @@ class Trainer:
         self.reference = frozen_copy(model) if recipe.kl.coef > 0 else None
         self.engine = HFEngine(
             engine_copy(model, recipe),
-            max_context=recipe.model.max_context or model.config.max_position_embeddings,
+            max_context=recipe.model.max_context or context_length(model),
             max_batch=max(recipe.rollout.concurrency, recipe.eval.concurrency),
         )
         self.policy = ModelPolicy(self.engine, codec, recipe.rollout.sampling.sampling())

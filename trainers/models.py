@@ -69,6 +69,11 @@ def load_policy(
     return model, load_codec(base_of(place))
 
 
+def context_length(model: Any) -> int:
+    """The most tokens that a model was made for."""
+    return int(model.config.max_position_embeddings)
+
+
 def find_policy(name: str | Path) -> str:
     """Where a policy is: a folder, or the name itself where only the hub can know it.
 
@@ -121,9 +126,7 @@ def pick_dtype(dtype: str, device: torch.device) -> torch.dtype:
     return found
 
 
-def save_policy(
-    model: torch.nn.Module, codec: Codec, folder: Path, *, dtype: torch.dtype | None = None
-) -> Path:
+def save_policy(model: Any, codec: Codec, folder: Path, *, dtype: torch.dtype | None = None) -> Path:
     """Write a policy folder that `load_policy` and `AutoModelForCausalLM` load; whole or not at all.
 
     Args:
@@ -204,10 +207,11 @@ def _load_model(place: str, dtype: torch.dtype) -> Any:
         with quiet():
             if adapter:
                 return AutoPeftModelForCausalLM.from_pretrained(place, dtype=dtype, is_trainable=True)
-            model, info = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, output_loading_info=True)
+            loaded: Any = AutoModelForCausalLM.from_pretrained(place, dtype=dtype, output_loading_info=True)
     except (OSError, ValueError, KeyError, RuntimeError, SafetensorError) as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         raise UserError(f"{place!r} is not a model that can be loaded: {first}") from error
+    model, info = loaded
     if info["missing_keys"]:
         raise UserError(
             f"{place!r} is not a whole model: no weights for {', '.join(sorted(info['missing_keys'])[:3])}"

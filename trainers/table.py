@@ -62,7 +62,14 @@ def table_of(trees: Sequence[RolloutTree], penalties: Sequence[Sequence[float]] 
     Raises:
         InvariantBroken: a leaf that is not finished.
     """
-    tree_of, parents, depths, rewards, tokens, keys, paths, leaf_tree = [], [], [], [], [], [], [], []
+    tree_of: list[int] = []
+    parents: list[int] = []
+    depths: list[int] = []
+    rewards: list[float] = []
+    tokens: list[int] = []
+    keys: list[int] = []
+    paths: list[list[int]] = []
+    leaf_tree: list[int] = []
     codes: dict[tuple[int, str], int] = {}
     start = 0
     for index, tree in enumerate(trees):

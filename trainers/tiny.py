@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from agentrl.core.failures import MissingExtra, UserError
 from agentrl.inference.codecs.words import WordCodec, build_tokenizer
@@ -69,6 +69,7 @@ def new_tiny_policy(
         raise MissingExtra("train", "making a small policy") from error
 
     tokenizer = build_tokenizer(texts, names)
+    own: dict[str, Any] = {"agentrl_codec": WordCodec.name, "agentrl_show_system": show_system}
     config = LlamaConfig(
         vocab_size=len(tokenizer),
         hidden_size=shape.hidden,
@@ -81,8 +82,7 @@ def new_tiny_policy(
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=None,
         eos_token_id=tokenizer.eos_token_id,
-        agentrl_codec=WordCodec.name,
-        agentrl_show_system=show_system,
+        **own,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

@@ -39,10 +39,10 @@ def bench_env(name: str, *, kwargs: dict[str, Any] | None = None) -> dict[str, A
     for seed in range(EPISODES):
         if time.perf_counter() > deadline:
             break
-        timed(times["reset"], lambda seed=seed: env.reset(seed=seed))  # type: ignore[misc]
+        timed(times["reset"], lambda seed=seed: env.reset(seed=seed))
         for _ in range(40):
             action = expert_or_random(env, rng)
-            result = timed(times["step"], lambda action=action: env.step(action))  # type: ignore[misc]
+            result = timed(times["step"], lambda action=action: env.step(action))
             if result[2] or result[3]:
                 break
         if env.fork != "none":

@@ -313,9 +313,8 @@ def the_end_is_reported(subject: Subject) -> str:
     env = subject.make()
     raises_reset_needed(env, "before the first reset")
     steps = transcript(env, 0, turns=500)
-    require(
-        steps[-1].get("terminated") or steps[-1].get("truncated"), "no end within 500 turns: set max_turns"
-    )
+    ended = bool(steps[-1].get("terminated") or steps[-1].get("truncated"))
+    require(ended, "no end within 500 turns: set max_turns")
     require(isinstance(steps[-1]["info"].get("success"), bool), "the last info does not say `success`")
     require(all("success" not in step["info"] for step in steps[1:-1]), "`success` is said before the end")
     raises_reset_needed(env, "after the end")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from importlib import import_module
+from typing import Any
 
 import typer
 
@@ -22,7 +23,7 @@ app = typer.Typer(
 )
 
 # Typer brings its own click: the base of its complaints is reached through the name that it exports.
-USAGE_ERROR = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
+USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
 COMMANDS = ("envs", "env", "play", "sft", "train", "evaluate", "methods", "export", "bench", "doctor")
 for _name in COMMANDS:

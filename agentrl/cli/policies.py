@@ -31,11 +31,10 @@ async def open_policy(
     """
     if engine is Engine.hf:
         from agentrl.inference.hf import HFEngine
-        from agentrl.trainers.models import load_policy
+        from agentrl.trainers.models import context_length, load_policy
 
         network, codec = load_policy(model or "tiny-search")
-        limit = network.config.max_position_embeddings
-        hf = HFEngine(network.eval(), max_context=limit)
+        hf = HFEngine(network, max_context=context_length(network))
         try:
             yield ModelPolicy(hf, codec, Sampling(temperature=temperature, max_tokens=max_tokens))
         finally:

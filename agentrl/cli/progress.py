@@ -58,7 +58,7 @@ class Bar:
         )
         self._task = self._bar.add_task(title, total=total, note="")
 
-    def show(self, done: int, note: str = "") -> None:
+    def show(self, done: float, note: str = "") -> None:
         self._bar.update(self._task, completed=done, note=note)
 
     def __enter__(self) -> Bar:

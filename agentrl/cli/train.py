@@ -133,7 +133,7 @@ class Watch:
         self.bar, self.stop = Bar("train", steps), stop
 
     def rolling(self, step: int, done: int, total: int) -> None:
-        self.bar.show(step - 1 + done / max(1, total) * 0.99)
+        self.bar.show(step - 1 + 0.99 * done / max(1, total))
 
     async def stepped(self, report: StepReport, trainer: Trainer) -> None:
         metrics = report.metrics

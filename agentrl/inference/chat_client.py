@@ -76,8 +76,8 @@ class ChatPolicy:
             raise InfrastructureFailure(
                 "generate", self.model, f"an answer without a message: {data!r:.200}"
             ) from error
-        reason = "length" if choice.get("finish_reason") == "length" else "stop"
-        return Sampled(message, finish_reason=reason)
+        cut = choice.get("finish_reason") == "length"
+        return Sampled(message, finish_reason="length" if cut else "stop")
 
     async def aclose(self) -> None:
         await self.client.aclose()

@@ -20,6 +20,9 @@ ToolSpec: TypeAlias = Mapping[str, Any]
 class Codec(Protocol):
     """Rendering, bridging and parsing for one model."""
 
+    tokenizer: Any
+    """The tokenizer behind it; saved beside the weights of a policy."""
+
     stop_ids: tuple[int, ...]
     """Sampling one of these ends a turn."""
 

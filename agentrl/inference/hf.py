@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import torch
@@ -80,7 +81,7 @@ class HFEngine:
 
     def __init__(
         self,
-        model: torch.nn.Module,
+        model: Any,
         *,
         max_context: int,
         max_batch: int = 64,

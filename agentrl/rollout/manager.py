@@ -185,7 +185,8 @@ class Collection:
             self.progress(RolloutProgress(self.finished, self.total, rate, self.tokens / seconds))
 
     def result(self) -> Rollouts:
-        trees, removed = [], []
+        trees: list[RolloutTree] = []
+        removed: list[RolloutTree] = []
         for index, task in enumerate(self.tasks):
             tree = RolloutTree(task, requested=self.settings.group_size, failures=self.failed.get(index, []))
             for episode in range(self.settings.group_size):

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-KINDS = {b"i": np.dtype("<i4"), b"f": np.dtype("<f4"), b"d": np.dtype("<f8")}
+KINDS: dict[bytes, Any] = {b"i": np.dtype("<i4"), b"f": np.dtype("<f4"), b"d": np.dtype("<f8")}
 COMPRESS_FROM = 96  # bytes; below, the header of zlib costs more than it saves
 
 
@@ -26,7 +27,7 @@ def pack_floats(values: Sequence[float]) -> bytes:
     return _pack(b"f", narrow) if np.array_equal(narrow.astype("<f8"), wide) else _pack(b"d", wide)
 
 
-def unpack(blob: bytes) -> list:
+def unpack(blob: bytes) -> list[Any]:
     """The values of a blob; the inverse of `pack_ints` and `pack_floats`."""
     kind, body = blob[:1], blob[1:]
     if kind.isupper():

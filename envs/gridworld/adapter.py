@@ -133,7 +133,7 @@ class GymTextEnv(DiscreteEnv):
 def act_tool(env: GymTextEnv, names: tuple[str, ...]) -> Tool:
     """A tool whose argument is one of the action names."""
 
-    def act(action):  # type: ignore[no-untyped-def]
+    def act(action: str) -> str:
         """Do one action.
 
         Args:

@@ -97,7 +97,7 @@ class WordCodec:
 
     name = "words"
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast, *, show_system: bool = True) -> None:
+    def __init__(self, tokenizer: Any, *, show_system: bool = True) -> None:
         from tokenizers import Tokenizer
 
         self.tokenizer = tokenizer
@@ -109,7 +109,7 @@ class WordCodec:
         missing = [token for token in SPECIALS if self._text.token_to_id(token) is None]
         if missing:
             raise UserError(f"not the tokenizer of a words policy: it lacks {', '.join(missing)}")
-        self._id = {token: self._text.token_to_id(token) for token in SPECIALS}
+        self._id: dict[str, int] = {token: int(self._text.token_to_id(token) or 0) for token in SPECIALS}
         self._word = {index: word for word, index in self._text.get_vocab(with_added_tokens=True).items()}
         self.stop_ids: tuple[int, ...] = (self._id[END],)
 
