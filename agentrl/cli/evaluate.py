@@ -16,7 +16,7 @@ from agentrl.core.failures import UserError
 from agentrl.core.registry import resolve
 from agentrl.evaluate.evaluate import evaluate, evaluation_tasks
 from agentrl.rollout import RolloutSettings
-from agentrl.store.store import RunStore
+from agentrl.rollout.hosts import check_task
 from agentrl.trainers.config import parse_override
 
 
@@ -55,6 +55,7 @@ def eval_(
     tasks = evaluation_tasks(entry.id, episodes, split=split, kwargs=kwargs)
     settings = RolloutSettings(concurrency=concurrency, max_turns=max_turns or None, seed=(seed, 0))
     folder = run or new_run_folder(f"eval-{entry.id.rpartition('/')[2].rpartition(':')[2]}")
+    check_task(tasks[0])
     opened = open_policy(
         engine, model=model, base_url=base_url, temperature=temperature, max_tokens=max_tokens
     )

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from agentrl.core.env import Safety, ToolEnv
-from agentrl.core.failures import DeadlineExceeded, InfrastructureFailure, InvariantBroken, UserError
+from agentrl.core.failures import (
+    DeadlineExceeded,
+    InfrastructureFailure,
+    InvariantBroken,
+    UnknownName,
+    UserError,
+)
 from agentrl.core.messages import Message, Messages
 from agentrl.core.registry import load_class, make_entry, resolve
 from agentrl.core.tree import Task
@@ -53,6 +59,20 @@ async def open_host(task: Task, settings: RolloutSettings) -> Host:
     if safety == "process":
         return await ProcessHost(task, settings).open(lambda: ProcessEnv(entry, task.kwargs))
     return await ThreadHost(task, settings).open(lambda: make_entry(entry, **task.kwargs))
+
+
+def check_task(task: Task) -> None:
+    """Whether a task can be made at all: the environment, its arguments, its split. Nothing is reset.
+
+    Raises:
+        UserError, MissingExtra: what is wrong with it.
+    """
+    env = make_entry(resolve(task.env), **task.kwargs)
+    try:
+        if task.split not in env.splits:
+            raise UnknownName(f"split of {type(env).__name__}", task.split, env.splits)
+    finally:
+        env.close()
 
 
 class Host:

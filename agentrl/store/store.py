@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -164,6 +165,26 @@ class RunStore:
     def _all(self, query: str, values: Sequence[Any] = ()) -> list[sqlite3.Row]:
         with explained(self.folder / FILE):
             return self._db.execute(query, values).fetchall()
+
+
+@contextmanager
+def new_run(folder: Path, **about: Any) -> Iterator[RunStore]:
+    """A new run that leaves nothing behind if it fails on bad input before anything was recorded.
+
+    Raises:
+        UserError: see `RunStore.create`; what the block raises goes on.
+    """
+    store = RunStore.create(folder, **about)
+    try:
+        yield store
+    except UserError:
+        empty = store.last_step() == 0 and not store.phases()
+        store.close()
+        if empty:
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    finally:
+        store.close()
 
 
 def now() -> str:
