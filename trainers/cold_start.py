@@ -71,10 +71,10 @@ PLANS: Mapping[str, Plan] = {
         env="agentrl/Search-v0",
         stages=(
             Stage(200, {**SEARCH_WORLD, "hops": (1,)}),
-            Stage(300, SEARCH_WORLD),
+            Stage(250, SEARCH_WORLD),
             Stage(100, SEARCH_WORLD, haste=0.8),
         ),
-        settings=SFTSettings(decay=150),
+        settings=SFTSettings(decay=100),
         show_system=False,
     ),
 }

@@ -32,8 +32,9 @@ class SFTSettings:
         steps: optimizer steps.
         lr: highest learning rate.
         warmup: steps over which the learning rate rises from 0.
-        decay: steps at the end over which it falls (linearly) to `final_lr`.
-        final_lr: learning rate of the last step, as a fraction of `lr`.
+        decay: steps over which it falls (linearly) to `final_lr`; 0 keeps it.
+        tail: steps at the end, after the decay, at `final_lr`.
+        final_lr: learning rate at the end, as a fraction of `lr`.
         observation_weight: weight of a token that the environment showed; the policy's own weigh 1.
         grad_clip: largest gradient norm; 0 does not clip.
         width: tokens per packed row; longer demonstrations get a row of their own length.
@@ -43,6 +44,7 @@ class SFTSettings:
     lr: float = 2e-3
     warmup: int = 20
     decay: int = 0
+    tail: int = 0
     final_lr: float = 0.1
     betas: tuple[float, float] = (0.9, 0.98)
     weight_decay: float = 0.0
@@ -188,10 +190,8 @@ def pack(rows: Sequence[Row], width: int) -> Packed:
 
 
 def learning_rate(settings: SFTSettings, step: int) -> float:
-    """Linear warm-up, constant, linear decay."""
+    """Linear warm-up, constant, linear decay, constant tail."""
     rise = min(1.0, step / settings.warmup) if settings.warmup else 1.0
-    left = settings.steps - step
-    fall = 1.0
-    if settings.decay and left < settings.decay:
-        fall = settings.final_lr + (1 - settings.final_lr) * left / settings.decay
-    return settings.lr * min(rise, fall)
+    left = max(0, settings.steps - settings.tail - step)
+    share = min(1.0, left / settings.decay) if settings.decay else 1.0
+    return settings.lr * min(rise, settings.final_lr + (1 - settings.final_lr) * share)

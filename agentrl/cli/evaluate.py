@@ -70,9 +70,7 @@ def eval_(
             "seed": seed,
         }
         async with opened as policy, interruptible() as stop:
-            with RunStore.create(
-                folder, name="eval", kind="eval", recipe=recipe, versions=versions()
-            ) as store:
+            with new_run(folder, name="eval", kind="eval", recipe=recipe, versions=versions()) as store:
                 with RolloutBar(f"eval {entry.id}", len(tasks)) as bar:
                     document = await evaluate(
                         tasks, policy, settings, store=store, progress=bar.update, stop=stop

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -61,6 +62,11 @@ def test_learning_rate_by_hand() -> None:
     assert [learning_rate(settings, step) for step in (1, 5, 10, 50, 80, 90, 100)] == pytest.approx(
         [0.1, 0.5, 1.0, 1.0, 1.0, 0.75, 0.5]
     )
+    settings = replace(settings, tail=10)
+    assert [learning_rate(settings, step) for step in (70, 80, 90, 100)] == pytest.approx(
+        [1.0, 0.75, 0.5, 0.5]
+    )
+    assert learning_rate(replace(settings, decay=0), 100) == 1.0
 
 
 def test_a_row_is_learned_by_heart() -> None:
