@@ -17,6 +17,7 @@ from agentrl.core.registry import resolve
 from agentrl.evaluate.evaluate import evaluate, evaluation_tasks
 from agentrl.rollout import RolloutSettings
 from agentrl.rollout.hosts import check_task
+from agentrl.store.store import new_run
 from agentrl.trainers.config import parse_override
 
 
