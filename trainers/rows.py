@@ -44,8 +44,8 @@ def rows_of(trees: Sequence[RolloutTree], advantages: Sequence[Sequence[float]])
     """Rows of all trees, in their order. `advantages[i][j]` belongs to turn j of tree i.
 
     Raises:
-        InvariantBroken: a turn without tokens (a scripted policy cannot be trained on), or one that would be
-            trained twice or never.
+        InvariantBroken: a turn without tokens (a scripted policy cannot be trained on), a segment without a prompt,
+            or a turn that would never be trained.
     """
     rows: list[Row] = []
     for index, tree in enumerate(trees):
@@ -66,6 +66,8 @@ def row_of(
     segment: Sequence[Turn], advantages: Sequence[float], trained: set[int], tree: int, leaf: int
 ) -> Row:
     """The row of one segment; turns that another row trains are context here. Adds to `trained`."""
+    if not segment[0].context_ids:
+        raise InvariantBroken("a segment starts with its prompt", f"tree {tree} turn {segment[0].id}")
     ids: list[int] = []
     mask: list[bool] = []
     logprobs: list[float] = []

@@ -91,5 +91,5 @@ def kl_penalties(
 
 def split(values: np.ndarray, trees: Sequence[RolloutTree]) -> list[list[float]]:
     """One flat array over all turns as one list a tree."""
-    bounds = np.cumsum([len(tree) for tree in trees])[:-1]
-    return [part.tolist() for part in np.split(values, bounds)]
+    ends = np.cumsum([len(tree) for tree in trees], dtype=np.int64)
+    return [values[end - len(tree) : end].tolist() for tree, end in zip(trees, ends, strict=True)]
