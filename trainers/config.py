@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from agentrl.core.failures import UnknownName, UserError
 from agentrl.inference.engine import Sampling
+from agentrl.trainers.aggregate import token_weights
 from agentrl.trainers.methods import check_component
 
 COMPONENTS = ("credit", "loss", "aggregate")
@@ -63,7 +64,8 @@ class EnvSection(Section):
 
 
 class SamplingSection(Section):
-    temperature: float = Field(1.0, ge=0)
+    temperature: float = Field(1.0, gt=0)
+    """Above 0: a policy that never varies learns nothing."""
     top_k: int = Field(0, ge=0)
     top_p: float = Field(1.0, gt=0, le=1)
     min_p: float = Field(0.0, ge=0, lt=1)
@@ -175,6 +177,7 @@ def build(data: Mapping[str, Any]) -> Recipe:
         raise explain(error) from None
     for point in COMPONENTS:
         check_component(point, getattr(recipe, point))
+    token_weights(recipe.aggregate.name, (), **recipe.aggregate.params)  # says what it needs
     return recipe
 
 

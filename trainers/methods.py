@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
 
 from agentrl.core.failures import UnknownName, UserError
 
@@ -53,6 +54,15 @@ class Method:
         parameters = inspect.signature(self.load()).parameters.values()
         return {p.name: p.default for p in parameters if p.kind is p.KEYWORD_ONLY}
 
+    def choices(self) -> dict[str, tuple[str, ...]]:
+        """What each keyword parameter that is a `Literal` may be."""
+        function = self.load()
+        named = {name: function.__annotations__[name] for name in self.defaults()}
+        hints = get_type_hints(
+            type("Parameters", (), {"__annotations__": named}), vars(sys.modules[function.__module__])
+        )
+        return {name: get_args(hint) for name, hint in hints.items() if get_origin(hint) is Literal}
+
     def to_dict(self) -> dict[str, Any]:
         return {
             "name": self.name,
@@ -62,6 +72,7 @@ class Method:
             "fidelity": self.fidelity,
             "bias": self.bias,
             "defaults": self.defaults(),
+            "choices": {name: list(values) for name, values in self.choices().items()},
         }
 
 
@@ -140,14 +151,16 @@ def check_component(point: str, chosen: Component) -> Method:
     """The method that a recipe's component names, if its parameters fit.
 
     Raises:
-        UnknownName: an unknown method or parameter, with the nearest.
+        UnknownName: an unknown method, parameter or choice, with the nearest.
         UserError: a parameter of the wrong type.
     """
     method = get_method(point, chosen.name)
-    defaults = method.defaults()
+    defaults, choices = method.defaults(), method.choices()
     for name, value in chosen.params.items():
         if name not in defaults:
             raise UnknownName(f"parameter of {chosen.name}", name, defaults)
+        if isinstance(value, str) and name in choices and value not in choices[name]:
+            raise UnknownName(f"{name} of {chosen.name}", value, choices[name])
         default = defaults[name]
         number = isinstance(default, int | float) and not isinstance(default, bool)
         fits = (

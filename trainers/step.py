@@ -72,7 +72,7 @@ def policy_step(
     why = no_gradient(rows, settings)
     if why:
         return {"no_gradient_because": why, "optimizer_steps": 0, "trained_tokens": 0}
-    model.train()
+    prepare(model)
     behaviour = [row.logprobs for row in rows]
     old = score(model, rows, settings) if settings.recompute_old else behaviour
     anchor = score(reference, rows, settings) if reference is not None and settings.kl_coef else None
@@ -134,6 +134,10 @@ def minibatch(
         with computing(device, model):
             new, entropy = token_logprobs(model, batch, settings.sampling)
         before, weight, advantage = tokens(old), tokens(weights), tokens([row.advantages for row in rows])
+        # Rounding may put a token at the edge of top-k or top-p outside the trainer's own support. It has no ratio: it
+        # pushes nothing, stays in the denominator, and is counted.
+        inside = torch.isfinite(new) & torch.isfinite(before)
+        new, before, weight = new.where(inside, 0.0), before.where(inside, 0.0), weight * inside
         loss, clipped = settings.loss(new, before, advantage)
         if anchor is not None:
             distance = ESTIMATORS[settings.kl](new, tokens(anchor))
@@ -151,10 +155,11 @@ def minibatch(
         )
         meter.high(ratio_max=ratio, ratio_min=-ratio)
         if first:
-            gap = (new.detach() - tokens(behaviour)).abs()
+            gap = (new.detach() - tokens(behaviour)).abs() * inside
             meter.add(sampler_gap=(gap, weight))
             meter.high(sampler_gap_max=gap)
         meter.tokens += len(new)
+        meter.outside += int((~inside).sum())
     for parameter in parameters:
         if parameter.grad is None:
             parameter.grad = torch.zeros_like(parameter)
@@ -185,6 +190,15 @@ def score(model: torch.nn.Module, rows: Sequence[Row], settings: StepSettings) -
     return out
 
 
+def prepare(model: torch.nn.Module) -> None:
+    """Evaluation mode: dropout would draw random numbers and make the sampler's and the trainer's policy differ. Layers
+    that recompute their activations do so only in training mode, so they alone (not what is in them) are put in it."""
+    model.eval()
+    for module in model.modules():
+        if getattr(module, "gradient_checkpointing", False):
+            module.training = True
+
+
 def computing(device: torch.device, model: torch.nn.Module) -> AbstractContextManager[Any]:
     """bfloat16 arithmetic on a GPU (the weights and their optimizer stay float32); nothing on a CPU."""
     if device.type == "cuda":
@@ -209,7 +223,7 @@ class Meter:
         self.weights: dict[str, float] = {}
         self.extremes: dict[str, float] = {}
         self.norms: list[float] = []
-        self.tokens = self.steps = self.skipped = 0
+        self.tokens = self.outside = self.steps = self.skipped = 0
 
     def add(self, **values: tuple[torch.Tensor, torch.Tensor]) -> None:
         for name, (value, weight) in values.items():
@@ -234,4 +248,5 @@ class Meter:
             "optimizer_steps": self.steps,
             "steps_skipped": self.skipped,
             "trained_tokens": self.tokens,
+            "outside_support": self.outside,
         }

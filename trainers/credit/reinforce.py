@@ -6,6 +6,8 @@ b = 0; with the batch mean the own return is in the baseline, which scales the g
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from agentrl.trainers.credit.baseline import centre
@@ -13,7 +15,7 @@ from agentrl.trainers.credit.result import Credit
 from agentrl.trainers.table import TurnTable
 
 
-def reinforce(table: TurnTable, *, baseline: str = "none") -> Credit:
+def reinforce(table: TurnTable, *, baseline: Literal["none", "batch"] = "none") -> Credit:
     """Advantages, shape (turns,). `baseline`: `none`, or `batch` for the mean over all episodes."""
     batch = np.zeros(len(table.leaf_tree), np.int64)
     centred = centre(table.leaf_return, batch, baseline="mean" if baseline == "batch" else "none")

@@ -7,6 +7,8 @@ the own episode.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
 from agentrl.trainers.credit.baseline import centre_on_others
@@ -15,7 +17,9 @@ from agentrl.trainers.credit.returns import return_to_go
 from agentrl.trainers.table import TurnTable
 
 
-def turn_return(table: TurnTable, *, gamma: float = 1.0, baseline: str = "turn") -> Credit:
+def turn_return(
+    table: TurnTable, *, gamma: float = 1.0, baseline: Literal["turn", "none", "batch"] = "turn"
+) -> Credit:
     """Advantages, shape (turns,).
 
     Args:
