@@ -97,6 +97,7 @@ class HFEngine:
         self.threaded = (self.device.type != "cpu" or size > THREAD_FROM) if threaded is None else threaded
         self.weight_version = 0
         self.stats = EngineStats()
+        self._vocabulary = int(model.get_input_embeddings().weight.shape[0])
         self._pool = KVPool(max(slots or 2 * max_batch, max_batch), min(128, max_context))
         self._waiting: list[Request] = []
         self._active: list[Request] = []
@@ -118,10 +119,13 @@ class HFEngine:
             raise ContextOverflow(len(prompt_ids), self.max_context)
         if not prompt_ids:
             raise UserError("a prompt has at least one token")
+        if min(prompt_ids) < 0 or max(prompt_ids) >= self._vocabulary:
+            # Refused here: in the batch it would break the forward pass of everybody else, too.
+            raise UserError(f"a prompt has a token id outside the vocabulary of {self._vocabulary}")
         self._counter += 1
         seed = self._counter if sampling.seed is None else sampling.seed
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
-        request = Request(np.asarray(prompt_ids, np.int64), sampling, future, seed)
+        request = Request(np.asarray(prompt_ids, np.int64), sampling, future, seed % 2**64)
         self._waiting.append(request)
         if self._runner is None:
             self._runner = asyncio.ensure_future(self._run())
@@ -162,7 +166,8 @@ class HFEngine:
         if runner is not None:
             runner.cancel()
             await asyncio.gather(runner, return_exceptions=True)
-        self._fail(InfrastructureFailure("generate", "HFEngine", "the engine was closed"))
+        waiting, self._waiting = self._waiting, []
+        self._fail(InfrastructureFailure("generate", "HFEngine", "the engine was closed"), waiting)
         if self._thread is not None:
             self._thread.shutdown(wait=True, cancel_futures=True)
 
@@ -226,13 +231,14 @@ class HFEngine:
         if not self._active:
             self._idle.set()
 
-    def _fail(self, failure: InfrastructureFailure) -> None:
-        for request in (*self._active, *self._waiting):
+    def _fail(self, failure: InfrastructureFailure, waiting: Iterable[Request] = ()) -> None:
+        """End everything that runs, and `waiting`, with `failure`."""
+        for request in (*self._active, *waiting):
             if request.slot >= 0:
                 self._pool.release(request.slot)
             if not request.future.done():
                 request.future.set_exception(failure)
-        self._active, self._waiting = [], []
+        self._active = []
         self._idle.set()
 
     # -- forward passes ----------------------------------------------------------------------------
@@ -350,6 +356,8 @@ class HFEngine:
 
     def _sample(self, requests: list[Request], logits: torch.Tensor) -> None:
         """Sample one token for every request, record it, and say who is finished."""
+        if not torch.isfinite(logits.amax(dim=-1)).all():
+            raise FloatingPointError("the model's logits are not finite numbers")
         groups: dict[tuple[float, int, float, float], list[int]] = {}
         for row, request in enumerate(requests):
             s = request.sampling
