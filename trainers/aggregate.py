@@ -2,7 +2,9 @@
 
 A mean of the means of micro-batches (or of ranks) is not the mean; so the weights are made from global counts before
 anything is split, and the loss is the sum of weight times token loss over all pieces. Masked tokens are in neither
-side; rows without a trained token are not counted.
+side. A sequence is an episode, however many rows its context was cut into: a row that stands for one turn must
+not count as much as a row that stands for ten. An episode without a trained token is not counted, except by
+`constant`.
 """
 
 from __future__ import annotations
@@ -22,15 +24,16 @@ def token_mean(rows: Sequence[Row], **_: float) -> list[np.ndarray]:
 
 
 def sequence_mean(rows: Sequence[Row], **_: float) -> list[np.ndarray]:
-    """Every row counts the same: mean over rows of the mean over its tokens (GRPO, arXiv:2402.03300)."""
-    counted = [row for row in rows if row.mask.any()]
-    return [row.mask / (max(int(row.mask.sum()), 1) * max(len(counted), 1)) for row in rows]
+    """Every episode counts the same: mean over episodes of the mean over its tokens (GRPO, arXiv:2402.03300)."""
+    tokens = episode_tokens(rows)
+    counted = sum(count > 0 for count in tokens.values())
+    return [row.mask / (max(tokens[row.tree, row.leaf], 1) * max(counted, 1)) for row in rows]
 
 
 def sequence_sum(rows: Sequence[Row], **_: float) -> list[np.ndarray]:
-    """Mean over rows of the sum over its tokens."""
-    counted = [row for row in rows if row.mask.any()]
-    return [row.mask / max(len(counted), 1) for row in rows]
+    """Mean over episodes of the sum over its tokens."""
+    counted = sum(count > 0 for count in episode_tokens(rows).values())
+    return [row.mask / max(counted, 1) for row in rows]
 
 
 def turn_mean(rows: Sequence[Row], **_: float) -> list[np.ndarray]:
@@ -40,14 +43,22 @@ def turn_mean(rows: Sequence[Row], **_: float) -> list[np.ndarray]:
 
 
 def constant(rows: Sequence[Row], *, length: float = 0.0, **_: float) -> list[np.ndarray]:
-    """Sum over tokens / (rows * `length`): no row is favoured for its length (Dr. GRPO, arXiv:2503.20783).
+    """Sum over tokens / (episodes * `length`): no episode is favoured for its length (Dr. GRPO, arXiv:2503.20783).
 
     Raises:
         UserError: `length` was not given.
     """
     if length <= 0:
         raise UserError("aggregate 'constant' needs a length: the most tokens that an episode may sample")
-    return [row.mask / (max(len(rows), 1) * length) for row in rows]
+    return [row.mask / (max(len(episode_tokens(rows)), 1) * length) for row in rows]
+
+
+def episode_tokens(rows: Sequence[Row]) -> dict[tuple[int, int], int]:
+    """Of every episode (tree, leaf), how many tokens its rows train."""
+    out: dict[tuple[int, int], int] = {}
+    for row in rows:
+        out[row.tree, row.leaf] = out.get((row.tree, row.leaf), 0) + int(row.mask.sum())
+    return out
 
 
 def turn_lengths(row: Row) -> np.ndarray:

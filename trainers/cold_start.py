@@ -70,11 +70,12 @@ PLANS: Mapping[str, Plan] = {
     "search-tiny": Plan(
         env="agentrl/Search-v0",
         stages=(
-            Stage(200, {**SEARCH_WORLD, "hops": (1,)}),
-            Stage(250, SEARCH_WORLD),
-            Stage(100, SEARCH_WORLD, haste=0.8),
+            Stage(180, {**SEARCH_WORLD, "hops": (1,)}),
+            Stage(380, SEARCH_WORLD),
+            Stage(60, SEARCH_WORLD, haste=0.75),
         ),
-        settings=SFTSettings(decay=100),
+        shape=TinyShape(init_std=0.05),
+        settings=SFTSettings(decay=200, tail=60, final_lr=0.15, width=96),
         show_system=False,
     ),
 }
@@ -93,7 +94,7 @@ def find_plan(name: str, *, steps: int | None = None) -> Plan:
     if name in PLANS:
         plan = PLANS[name]
     elif ":" in name or any(name in (id, id.rpartition("/")[2]) for id in catalogue()):
-        plan = Plan(env=name, stages=(Stage(500),), settings=SFTSettings(decay=100))
+        plan = Plan(env=name, stages=(Stage(500),), settings=SFTSettings(decay=200, tail=60, final_lr=0.15))
     else:
         raise UnknownName("plan or environment", name, [*PLANS, *catalogue()])
     if steps is None:
@@ -103,8 +104,8 @@ def find_plan(name: str, *, steps: int | None = None) -> Plan:
     stages = tuple(
         replace(stage, steps=end - start) for stage, start, end in zip(plan.stages, starts, ends, strict=True)
     )
-    decay = plan.settings.decay * steps // plan.steps
-    return replace(plan, stages=stages, settings=replace(plan.settings, decay=decay))
+    decay, tail = (length * steps // plan.steps for length in (plan.settings.decay, plan.settings.tail))
+    return replace(plan, stages=stages, settings=replace(plan.settings, decay=decay, tail=tail))
 
 
 def cold_start(

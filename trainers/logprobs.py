@@ -14,14 +14,19 @@ from torch.utils.checkpoint import checkpoint
 from agentrl.inference.distribution import log_distribution
 from agentrl.inference.engine import Sampling
 from agentrl.trainers.batch import Batch
+from agentrl.trainers.entropy import entropy
 
 CHUNK = 1024
 
 
 def token_logprobs(
-    model: Any, batch: Batch, sampling: Sampling, *, chunk: int = CHUNK
+    model: Any, batch: Batch, sampling: Sampling, *, chunk: int = CHUNK, entropy_gradient: bool = True
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """(log-probability, entropy) of every trained token under the exact sampling distribution.
+
+    Args:
+        chunk: how many tokens' logits exist at a time.
+        entropy_gradient: whether the entropy is to be differentiated; not doing so saves time and memory.
 
     Returns:
         float32 tensors of shape (trained tokens,), in the order of `batch.mask.nonzero()`. The entropy is that of
@@ -39,8 +44,7 @@ def token_logprobs(
     def piece(state: torch.Tensor, target: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logp = log_distribution(head(state), sampling)
         picked = logp.gather(-1, target.unsqueeze(-1)).squeeze(-1)
-        finite = logp.masked_fill(logp == -torch.inf, 0.0)
-        return picked, -(finite.exp() * finite * (logp != -torch.inf)).sum(-1)
+        return picked, entropy(logp if entropy_gradient else logp.detach())
 
     pieces = []
     for start in range(0, len(targets), chunk):

@@ -24,7 +24,9 @@ class Row:
         mask: true for sampled tokens that are trained in this row.
         logprobs: behaviour log-probability, 0 where `mask` is false.
         advantages: 0 where `mask` is false.
-        node: id of the turn that sampled the token, -1 for context.
+        node: id of the turn that sampled the token, -1 where `mask` is false.
+        depth: turns before that turn on its path, -1 where `mask` is false.
+        version: version of the weights that sampled the token, -1 where `mask` is false.
         tree, leaf: where the row comes from.
     """
 
@@ -33,6 +35,8 @@ class Row:
     logprobs: np.ndarray
     advantages: np.ndarray
     node: np.ndarray
+    depth: np.ndarray
+    version: np.ndarray
     tree: int
     leaf: int
 
@@ -40,19 +44,30 @@ class Row:
         return len(self.ids)
 
 
-def rows_of(trees: Sequence[RolloutTree], advantages: Sequence[Sequence[float]]) -> list[Row]:
-    """Rows of all trees, in their order. `advantages[i][j]` belongs to turn j of tree i.
+def rows_of(
+    trees: Sequence[RolloutTree], advantages: Sequence[Sequence[float]], *, longest: int | None = None
+) -> list[Row]:
+    """Rows of all trees, in their order.
+
+    Args:
+        advantages: `advantages[i][j]` belongs to turn j of tree i.
+        longest: most tokens that the model reads; None for no limit.
 
     Raises:
         InvariantBroken: a turn without tokens (a scripted policy cannot be trained on), a segment without a prompt,
-            or a turn that would never be trained.
+            a row that the model cannot read, or a turn that would never be trained. Nothing is dropped or cut.
     """
     rows: list[Row] = []
     for index, tree in enumerate(trees):
         trained: set[int] = set()
         for leaf in tree.leaves():
             for segment in segments(tree.path(leaf)):
-                row = row_of(segment, advantages[index], trained, index, leaf)
+                row = row_of(segment, tree, advantages[index], trained, index, leaf)
+                if longest is not None and len(row) > longest:
+                    where = f"{tree.task.id} turn {segment[-1].id}"
+                    raise InvariantBroken(
+                        "a row fits into the context", where, f"{len(row)} tokens of {longest}"
+                    )
                 if row.mask.any():
                     rows.append(row)
         if len(trained) != len(tree):
@@ -63,33 +78,46 @@ def rows_of(trees: Sequence[RolloutTree], advantages: Sequence[Sequence[float]])
 
 
 def row_of(
-    segment: Sequence[Turn], advantages: Sequence[float], trained: set[int], tree: int, leaf: int
+    segment: Sequence[Turn],
+    tree: RolloutTree,
+    advantages: Sequence[float],
+    trained: set[int],
+    index: int,
+    leaf: int,
 ) -> Row:
     """The row of one segment; turns that another row trains are context here. Adds to `trained`."""
     if not segment[0].context_ids:
-        raise InvariantBroken("a segment starts with its prompt", f"tree {tree} turn {segment[0].id}")
+        raise InvariantBroken("a segment starts with its prompt", f"{tree.task.id} turn {segment[0].id}")
+    first = len(tree.path(segment[0].id)) - 1
     ids: list[int] = []
-    mask: list[bool] = []
     logprobs: list[float] = []
     values: list[float] = []
     nodes: list[int] = []
-    for turn in segment:
+    depths: list[int] = []
+    versions: list[int] = []
+    for at, turn in enumerate(segment):
         if not turn.completion_ids:
-            raise InvariantBroken("a trained turn was sampled token by token", f"tree {tree} turn {turn.id}")
+            raise InvariantBroken(
+                "a trained turn was sampled token by token", f"{tree.task.id} turn {turn.id}"
+            )
         new = turn.id not in trained
         trained.add(turn.id)
         before, said = len(turn.context_ids), len(turn.completion_ids)
         ids += [*turn.context_ids, *turn.completion_ids]
-        mask += [False] * before + [new] * said
         logprobs += [0.0] * before + (list(turn.logprobs) if new else [0.0] * said)
         values += [0.0] * before + [float(advantages[turn.id]) if new else 0.0] * said
         nodes += [-1] * before + [turn.id if new else -1] * said
+        depths += [-1] * before + [first + at if new else -1] * said
+        versions += [-1] * before + [turn.weight_version if new else -1] * said
+    node = np.asarray(nodes, np.int64)
     return Row(
         ids=np.asarray(ids, np.int64),
-        mask=np.asarray(mask, bool),
+        mask=node >= 0,
         logprobs=np.asarray(logprobs, np.float64),
         advantages=np.asarray(values, np.float64),
-        node=np.asarray(nodes, np.int64),
-        tree=tree,
+        node=node,
+        depth=np.asarray(depths, np.int64),
+        version=np.asarray(versions, np.int64),
+        tree=index,
         leaf=leaf,
     )

@@ -66,7 +66,8 @@ def policy_step(
 ) -> dict[str, Any]:
     """Update `model` in place; returns metrics.
 
-    Where nothing has a gradient, no step is made and `no_gradient_because` says why.
+    Where nothing has a gradient, no step is made and `no_gradient_because` says why. Metrics are over the rows that
+    push (all of them with a KL term or an entropy bonus).
     """
     world = world or World.current()
     why = no_gradient(rows, settings)
@@ -122,7 +123,12 @@ def minibatch(
         )
     )
     weights = [weights_of.get(index, np.zeros(0)) for index in range(len(rows))]
-    mine = world.share(picked)
+    # Rows without an advantage push nothing (they stay in the denominators): their passes are saved.
+    everything = settings.entropy_coef != 0 or anchor is not None
+    pushing = [index for index in picked if everything or rows[index].advantages.any()]
+    if not pushing:
+        return
+    mine = world.share(pushing)
     optimizer.zero_grad(set_to_none=True)
     for micro in microbatches([rows[index] for index in mine], settings.tokens_per_microbatch):
         chosen = [mine[index] for index in micro]

@@ -24,11 +24,12 @@ class TurnTable:
         parent: row of the parent, -1 for a first turn. A parent comes before its children.
         depth: turns before this one on its path.
         reward: reward of the turn; NaN where it could not be scored.
-        tokens: sampled tokens of the turn.
+        tokens: sampled tokens of the turn; a turn of 0 tokens was scripted and cannot be trained.
         key: code of (tree, state key), -1 where there is no key.
         owner: the first leaf below the row: in a chain, its episode.
         leaf_tree, leaf_return: of every episode: its tree, and the sum of its rewards.
         member_row, member_leaf: pairs (row, leaf) of all paths.
+        scored: whether a path through the row has a finite return.
     """
 
     tree: np.ndarray
@@ -42,14 +43,17 @@ class TurnTable:
     leaf_return: np.ndarray
     member_row: np.ndarray
     member_leaf: np.ndarray
+    scored: np.ndarray
 
     def __len__(self) -> int:
         return len(self.tree)
 
     def to_turns(self, per_leaf: np.ndarray) -> np.ndarray:
-        """Values of episodes as values of turns: the mean over the leaves of each."""
-        total = np.bincount(self.member_row, weights=per_leaf[self.member_leaf], minlength=len(self))
-        return total / np.bincount(self.member_row, minlength=len(self))
+        """Values of episodes as values of turns: the mean over the scored leaves of each; 0 where none is."""
+        finite = np.isfinite(self.leaf_return)[self.member_leaf]
+        rows, leaves = self.member_row[finite], self.member_leaf[finite]
+        total = np.bincount(rows, weights=per_leaf[leaves], minlength=len(self))
+        return total / np.maximum(np.bincount(rows, minlength=len(self)), 1)
 
 
 def table_of(trees: Sequence[RolloutTree], penalties: Sequence[Sequence[float]] | None = None) -> TurnTable:
@@ -92,6 +96,10 @@ def table_of(trees: Sequence[RolloutTree], penalties: Sequence[Sequence[float]] 
     owner = np.full(len(tree_of), -1, np.int64)
     for leaf in range(len(paths) - 1, -1, -1):
         owner[paths[leaf]] = leaf
+    leaf_return = np.asarray([reward[path].sum() for path in paths], np.float64)
+    scored = np.zeros(len(tree_of), bool)
+    for path, value in zip(paths, leaf_return, strict=True):
+        scored[path] |= np.isfinite(value)
     return TurnTable(
         tree=np.asarray(tree_of, np.int64),
         parent=np.asarray(parents, np.int64),
@@ -101,7 +109,8 @@ def table_of(trees: Sequence[RolloutTree], penalties: Sequence[Sequence[float]] 
         key=np.asarray(keys, np.int64),
         owner=owner,
         leaf_tree=np.asarray(leaf_tree, np.int64),
-        leaf_return=np.asarray([reward[path].sum() for path in paths], np.float64),
+        leaf_return=leaf_return,
         member_row=np.asarray([row for path in paths for row in path], np.int64),
         member_leaf=np.asarray([leaf for leaf, path in enumerate(paths) for _ in path], np.int64),
+        scored=scored,
     )

@@ -35,6 +35,12 @@ class World:
             for tensor in tensors:
                 torch.distributed.all_reduce(tensor)
 
+    def max_(self, tensors: Iterable[torch.Tensor]) -> None:
+        """Replace every tensor by its elementwise maximum over the ranks, in place."""
+        if self.size > 1:
+            for tensor in tensors:
+                torch.distributed.all_reduce(tensor, op=torch.distributed.ReduceOp.MAX)
+
     def barrier(self) -> None:
         if self.size > 1:
             torch.distributed.barrier()

@@ -2,6 +2,7 @@
 
 import asyncio
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -129,13 +130,15 @@ def rows(trees) -> list[Row]:
 
 def test_the_first_step_is_on_policy(trees):
     model = tiny()
-    metrics = update_policy(model, adam(model), trees, recipe()).metrics
+    update = update_policy(model, adam(model), trees, recipe())
+    metrics = update.metrics
     assert metrics["clip_fraction"] == 0
     assert metrics["ratio"] == pytest.approx(1, abs=1e-5)
     assert metrics["ratio_max"] == pytest.approx(1, abs=1e-4)
     assert metrics["sampler_gap"] < 1e-5
     assert abs(metrics["kl_behaviour"]) < 1e-5
-    assert metrics["trained_tokens"] == sum(len(turn.completion_ids) for tree in trees for turn in tree)
+    pushing = [turn for i, tree in enumerate(trees) for turn in tree if update.advantages[i][turn.id]]
+    assert metrics["trained_tokens"] == sum(len(turn.completion_ids) for turn in pushing)
     assert metrics["optimizer_steps"] == 1
     assert metrics["grad_norm"] > 0
     assert (metrics["zero_variance_groups"], metrics["singleton_groups"], metrics["lr"]) == (1, 0, 1e-2)
@@ -209,6 +212,16 @@ def test_how_rows_are_cut_into_microbatches_does_not_matter(rows, budget):
     torch.testing.assert_close(got, whole, atol=1e-6, rtol=0)
 
 
+def test_rows_that_push_nothing_are_not_computed_and_change_nothing(rows):
+    """With and without a vanishing entropy bonus, which makes every row count: the same step."""
+    silent = [
+        row if index % 2 else replace(row, advantages=0 * row.advantages) for index, row in enumerate(rows)
+    ]
+    torch.testing.assert_close(
+        gradient(tiny(), silent), gradient(tiny(), silent, entropy_coef=1e-12), atol=1e-7, rtol=0
+    )
+
+
 @pytest.mark.parametrize("aggregate", ["token_mean", "sequence_mean", "turn_mean"])
 def test_the_order_of_rows_does_not_matter(rows, aggregate):
     whole = gradient(tiny(), rows, aggregate=aggregate, tokens_per_microbatch=50)
@@ -220,9 +233,11 @@ def test_the_order_of_rows_does_not_matter(rows, aggregate):
 def test_minibatches_over_epochs_take_their_steps_and_drift_off_policy(trees):
     model = tiny()
     run = recipe(optim={"lr": 3e-2, "epochs": 3, "minibatches": 2, "grad_clip": 1.0})
-    metrics = update_policy(model, adam(model, 3e-2), trees, run).metrics
+    update = update_policy(model, adam(model, 3e-2), trees, run)
+    metrics = update.metrics
     assert metrics["optimizer_steps"] == 6
-    assert metrics["trained_tokens"] == 3 * sum(len(t.completion_ids) for tree in trees for t in tree)
+    pushing = [turn for i, tree in enumerate(trees) for turn in tree if update.advantages[i][turn.id]]
+    assert metrics["trained_tokens"] == 3 * sum(len(turn.completion_ids) for turn in pushing)
     assert metrics["ratio_max"] > 1.1
     assert metrics["clip_fraction"] > 0
     assert metrics["kl_behaviour"] > 0

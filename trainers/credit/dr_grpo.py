@@ -8,17 +8,11 @@ gradient by (n - 1) / n and nothing else. The paper's loss divides the sum over 
 from __future__ import annotations
 
 from agentrl.trainers.credit.baseline import Singleton, centre
-from agentrl.trainers.credit.result import Credit
+from agentrl.trainers.credit.result import Credit, credit_of
 from agentrl.trainers.table import TurnTable
 
 
 def dr_grpo(table: TurnTable, *, singleton: Singleton = "zero") -> Credit:
     """Advantages, shape (turns,)."""
-    centred = centre(table.leaf_return, table.leaf_tree, baseline="mean", singleton=singleton)
-    return Credit(
-        table.to_turns(centred.values),
-        centred.groups,
-        centred.singletons,
-        centred.zero_variance,
-        centred.excluded,
-    )
+    relative = centre(table.leaf_return, table.leaf_tree, baseline="mean", singleton=singleton)
+    return credit_of(table, table.to_turns(relative))

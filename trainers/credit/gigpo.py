@@ -15,7 +15,8 @@ from typing import Literal
 import numpy as np
 
 from agentrl.trainers.credit.baseline import Scale, centre, centre_on_others
-from agentrl.trainers.credit.result import Credit
+from agentrl.trainers.credit.groups import same_state, same_task
+from agentrl.trainers.credit.result import Credit, credit_of
 from agentrl.trainers.credit.returns import return_to_go
 from agentrl.trainers.table import TurnTable
 
@@ -37,26 +38,26 @@ def gigpo(
         gamma: discount per turn of the step credit.
         scale: `none` subtracts the mean (the paper's mean norm), `std` also divides by the standard deviation.
         unit: whether the episode statistics count episodes or turns.
-        exclude_own: leave all turns of the own episode out of the step baseline (only with `scale="none"`).
+        exclude_own: leave all turns of the own episode out of the mean of the step baseline.
     """
-    if unit == "episode":
-        centred = centre(table.leaf_return, table.leaf_tree, baseline="mean", scale=scale, eps=eps)
-        episode = table.to_turns(centred.values)
-    else:
-        centred = centre(table.to_turns(table.leaf_return), table.tree, baseline="mean", scale=scale, eps=eps)
-        episode = centred.values
+    episode = episode_credit(table, scale=scale, eps=eps, unit=unit)
     step = step_credit(table, gamma=gamma, scale=scale, eps=eps, exclude_own=exclude_own)
-    return Credit(
-        episode + omega * step, centred.groups, centred.singletons, centred.zero_variance, centred.excluded
-    )
+    return credit_of(table, episode + omega * step)
+
+
+def episode_credit(
+    table: TurnTable, *, scale: Scale, eps: float, unit: Literal["episode", "turn"]
+) -> np.ndarray:
+    """The episode's return relative to the task's, shape (turns,)."""
+    if unit == "episode":
+        return table.to_turns(centre(table.leaf_return, table.leaf_tree, scale=scale, eps=eps))
+    returns = np.where(table.scored, table.to_turns(table.leaf_return), np.nan)
+    return centre(returns, same_task(table), scale=scale, eps=eps)
 
 
 def step_credit(table: TurnTable, *, gamma: float, scale: Scale, eps: float, exclude_own: bool) -> np.ndarray:
     """Return-to-go relative to the turns of the same task and state key; 0 for turns without a key."""
     returns = return_to_go(table, gamma)
-    if exclude_own and scale == "none":
-        return centre_on_others(returns, table.key, table.owner)
-    keyed = table.key >= 0
-    out = np.zeros(len(table))
-    out[keyed] = centre(returns[keyed], table.key[keyed], baseline="mean", scale=scale, eps=eps).values
-    return out
+    if exclude_own:
+        return centre_on_others(returns, same_state(table), table.owner, scale=scale, eps=eps)
+    return centre(returns, same_state(table), scale=scale, eps=eps)

@@ -7,13 +7,13 @@ by the inverse of their spread: easy and hard tasks count more than in the true 
 from __future__ import annotations
 
 from agentrl.trainers.credit.baseline import Singleton, centre
-from agentrl.trainers.credit.result import Credit
+from agentrl.trainers.credit.result import Credit, credit_of
 from agentrl.trainers.table import TurnTable
 
 
 def grpo(table: TurnTable, *, eps: float = 1e-6, ddof: int = 1, singleton: Singleton = "zero") -> Credit:
     """Advantages, shape (turns,). `eps` stands outside the root; `ddof=1` is the libraries' choice."""
-    centred = centre(
+    relative = centre(
         table.leaf_return,
         table.leaf_tree,
         baseline="mean",
@@ -22,10 +22,4 @@ def grpo(table: TurnTable, *, eps: float = 1e-6, ddof: int = 1, singleton: Singl
         eps=eps,
         singleton=singleton,
     )
-    return Credit(
-        table.to_turns(centred.values),
-        centred.groups,
-        centred.singletons,
-        centred.zero_variance,
-        centred.excluded,
-    )
+    return credit_of(table, table.to_turns(relative))

@@ -11,14 +11,12 @@ from typing import Literal
 import numpy as np
 
 from agentrl.trainers.credit.baseline import centre
-from agentrl.trainers.credit.result import Credit
+from agentrl.trainers.credit.result import Credit, credit_of
 from agentrl.trainers.table import TurnTable
 
 
 def reinforce(table: TurnTable, *, baseline: Literal["none", "batch"] = "none") -> Credit:
     """Advantages, shape (turns,). `baseline`: `none`, or `batch` for the mean over all episodes."""
     batch = np.zeros(len(table.leaf_tree), np.int64)
-    centred = centre(table.leaf_return, batch, baseline="mean" if baseline == "batch" else "none")
-    return Credit(
-        table.to_turns(centred.values), groups=len(np.unique(table.leaf_tree)), excluded=centred.excluded
-    )
+    relative = centre(table.leaf_return, batch, baseline="mean" if baseline == "batch" else "none")
+    return credit_of(table, table.to_turns(relative))

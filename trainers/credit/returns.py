@@ -11,15 +11,15 @@ def return_to_go(table: TurnTable, gamma: float) -> np.ndarray:
     """Discounted return from each turn on: `G = r + gamma * mean over children of G`, shape (turns,).
 
     The discount is per turn, never per token. In a chain there is one child; where a tree branches, the mean over
-    the branches is the Monte-Carlo estimate of the value after the turn.
+    the branches is the Monte-Carlo estimate of the value after the turn. A turn that lies on no scored path has
+    NaN, and its parent leaves it out.
     """
-    out = table.reward.astype(np.float64).copy()
+    out = np.where(table.scored, table.reward, np.nan)
     total, count = np.zeros(len(table)), np.zeros(len(table))
-    for row in range(len(table) - 1, -1, -1):
-        if count[row]:
-            out[row] += gamma * total[row] / count[row]
-        parent = table.parent[row]
-        if parent >= 0:
-            total[parent] += out[row]
-            count[parent] += 1
+    for depth in range(int(table.depth.max(initial=-1)), -1, -1):
+        rows = np.flatnonzero((table.depth == depth) & table.scored)
+        out[rows] += gamma * total[rows] / np.maximum(count[rows], 1)
+        inner = rows[table.parent[rows] >= 0]
+        np.add.at(total, table.parent[inner], out[inner])
+        np.add.at(count, table.parent[inner], 1)
     return out

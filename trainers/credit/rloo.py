@@ -7,17 +7,11 @@ Unbiased: the baseline does not depend on the episode's own actions.
 from __future__ import annotations
 
 from agentrl.trainers.credit.baseline import Singleton, centre
-from agentrl.trainers.credit.result import Credit
+from agentrl.trainers.credit.result import Credit, credit_of
 from agentrl.trainers.table import TurnTable
 
 
 def rloo(table: TurnTable, *, singleton: Singleton = "zero") -> Credit:
     """Advantages, shape (turns,). `singleton`: what a group of one gets, `zero` or its `raw` return."""
-    centred = centre(table.leaf_return, table.leaf_tree, baseline="loo", singleton=singleton)
-    return Credit(
-        table.to_turns(centred.values),
-        centred.groups,
-        centred.singletons,
-        centred.zero_variance,
-        centred.excluded,
-    )
+    relative = centre(table.leaf_return, table.leaf_tree, baseline="loo", singleton=singleton)
+    return credit_of(table, table.to_turns(relative))

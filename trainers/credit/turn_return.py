@@ -2,7 +2,7 @@
 
 G_k = r_k + gamma * G_{k+1}, discounted per turn; earlier rewards do not credit later turns (the policy gradient
 theorem's reward-to-go). With a baseline: minus the mean over the turns of the same task and depth, leaving out
-the own episode.
+the own episode; a turn deeper than any other episode goes has nobody to be compared with and gets 0.
 """
 
 from __future__ import annotations
@@ -11,8 +11,9 @@ from typing import Literal
 
 import numpy as np
 
-from agentrl.trainers.credit.baseline import centre_on_others
-from agentrl.trainers.credit.result import Credit
+from agentrl.trainers.credit.baseline import centre, centre_on_others
+from agentrl.trainers.credit.groups import same_depth
+from agentrl.trainers.credit.result import Credit, credit_of
 from agentrl.trainers.credit.returns import return_to_go
 from agentrl.trainers.table import TurnTable
 
@@ -27,14 +28,7 @@ def turn_return(
         baseline: `turn` (task and depth, other episodes), `none`, or `batch` (the mean over all turns).
     """
     returns = return_to_go(table, gamma)
-    finite = np.isfinite(returns)
     if baseline == "turn":
-        group = table.tree * (int(table.depth.max(initial=0)) + 1) + table.depth
-        values = centre_on_others(returns, group, table.owner)
-    elif baseline == "batch":
-        values = np.where(finite, returns - (returns[finite].mean() if finite.any() else 0.0), 0.0)
-    else:
-        values = np.where(finite, returns, 0.0)
-    return Credit(
-        values, groups=len(np.unique(table.leaf_tree)), excluded=int((~np.isfinite(table.leaf_return)).sum())
-    )
+        return credit_of(table, centre_on_others(returns, same_depth(table), table.owner))
+    batch = np.zeros(len(table), np.int64)
+    return credit_of(table, centre(returns, batch, baseline="mean" if baseline == "batch" else "none"))
