@@ -158,7 +158,7 @@ def test_standard_deviations_weigh_easy_and_hard_tasks_more():
 
 
 def test_an_anchor_baseline_with_own_turns_is_biased():
-    """One state, visited at both turns; an action's reward is its number."""
+    """One state, visited at every turn; action 0 earns 1."""
     case = CASES["anchor_revisit_leak"]
     policy = softmax(case["inputs"]["logits"])
     true, outputs = np.asarray(case["outputs"]["true"]), case["outputs"]

@@ -303,7 +303,8 @@ PARTLY: dict[str, tuple[Callable[[Any, Any], None], str]] = {
     "aggregator_prompt_mean": (means_per_token_and_sequence, "prompt-mean"),
     "kl_estimators": (kl_estimators, "abs, k3plus, is_weighted_k3"),
 }
-EXACT = {  # in test_exact_gradients.py, by enumeration
+# In test_exact_gradients.py, by enumeration; all but the outputs anchor_loo_singleton_raw, all_other_rows and factors.
+EXACT = {
     "true_gradient",
     "expected_gradients_G2",
     "expected_gradients_G3",
@@ -311,36 +312,35 @@ EXACT = {  # in test_exact_gradients.py, by enumeration
     "grpo_difficulty_weighting",
     "anchor_revisit_leak",
 }
-NOT_YET = set(
-    """
-    maxrl_mean_normalised_eps1e-6 maxrl_mean_normalised_eps0 group_mean_batch_std_eps1e-4
-    rfpp_baseline_token_whitened passk_analytic_n8_c3_k4 passk_analytic_n8_c0_k4 passk_analytic_n8_c8_k4
-    passk_analytic_n8_c5_k4 passk_analytic_n4_c1_k1
+MISSING = """
+maxrl_mean_normalised_eps1e-6 maxrl_mean_normalised_eps0 group_mean_batch_std_eps1e-4
+rfpp_baseline_token_whitened passk_analytic_n8_c3_k4 passk_analytic_n8_c0_k4 passk_analytic_n8_c8_k4
+passk_analytic_n8_c5_k4 passk_analytic_n4_c1_k1
 
-    gae_compact_g0.99_l0.95 gae_compact_g1.0_l1.0 gae_compact_g1.0_l0.95 gae_zero_masked_pitfall
-    gae_naive_pitfall gae_compact_truncated_bootstrap bilevel_gae_all_turn_ends
-    bilevel_gae_nonzero_reward_as_boundary_RAGEN_pitfall turnwise_gae_vagen_end_values
-    turn_gae_start_values_turnppo reinforcepp_returns_g1.0 reward_on_masked_tail_pitfall
-    vapo_length_adaptive_lambda vapo_decoupled_gae gae_row_split_invariance
+gae_compact_g0.99_l0.95 gae_compact_g1.0_l1.0 gae_compact_g1.0_l0.95 gae_zero_masked_pitfall
+gae_naive_pitfall gae_compact_truncated_bootstrap bilevel_gae_all_turn_ends
+bilevel_gae_nonzero_reward_as_boundary_RAGEN_pitfall turnwise_gae_vagen_end_values
+turn_gae_start_values_turnppo reinforcepp_returns_g1.0 reward_on_masked_tail_pitfall
+vapo_length_adaptive_lambda vapo_decoupled_gae gae_row_split_invariance
 
-    ppo_delta_two_sided_1.3 gspo_0.0003_0.0004 turn_level_ratio_0.2_0.28 cispo_two_sided_0.2_0.2
-    cispo_upper_only_1.28 sapo_tau_1.0_1.05 decoupled_ppo_sequence_tis_C2 icepop_0.5_5.0 sequence_mask_C3_TRL
-    sequence_mask_C2 geo_rejection_0.9_1.2 verl_token_k1_bounds_are_inverted is_batch_normalised
-    opsm_delta_0.1 dppo_binary_tv_0.2_kltau1e-3 m2po_mask_tau_0.04 vespo_k2l3_k3l2 areal_prox_loglinear
-    ce_gppo_b0.5_1.0
+ppo_delta_two_sided_1.3 gspo_0.0003_0.0004 turn_level_ratio_0.2_0.28 cispo_two_sided_0.2_0.2
+cispo_upper_only_1.28 sapo_tau_1.0_1.05 decoupled_ppo_sequence_tis_C2 icepop_0.5_5.0 sequence_mask_C3_TRL
+sequence_mask_C2 geo_rejection_0.9_1.2 verl_token_k1_bounds_are_inverted is_batch_normalised
+opsm_delta_0.1 dppo_binary_tv_0.2_kltau1e-3 m2po_mask_tau_0.04 vespo_k2l3_k3l2 areal_prox_loglinear
+ce_gppo_b0.5_1.0
 
-    adaptive_entropy_controller high_entropy_80_20 clip_cov_candidates kl_cov_k0.2_coef1 lp_reg_min_p_target
-    lp_reg_loss siren entropy_performance_law
+adaptive_entropy_controller high_entropy_80_20 clip_cov_candidates kl_cov_k0.2_coef1 lp_reg_min_p_target
+lp_reg_loss siren entropy_performance_law
 
-    hgpo_K0_meanstd hgpo_K1_meanstd hgpo_K1_mean_keep_zero mt_grpo igpo_paper
-    igpo_released_code_position_baseline_pitfall istar_grpo rudder_redistribution spa_rl_stepwise_progress
-    vineppo_turn_advantages vineppo_missing_values_filled soft_target_update critical_turn_mask_topk
+hgpo_K0_meanstd hgpo_K1_meanstd hgpo_K1_mean_keep_zero mt_grpo igpo_paper
+igpo_released_code_position_baseline_pitfall istar_grpo rudder_redistribution spa_rl_stepwise_progress
+vineppo_turn_advantages vineppo_missing_values_filled soft_target_update critical_turn_mask_topk
 
-    tree_two_children_expected_gradient dynamic_sampling_scale passk_expected_gradient_n4_k1
-    passk_expected_gradient_n4_k2 passk_expected_gradient_n6_k3 passk_expected_gradient_n4_k4
-    importance_weight_bias_exact
-    """.split()
-)
+tree_two_children_expected_gradient dynamic_sampling_scale passk_expected_gradient_n4_k1
+passk_expected_gradient_n4_k2 passk_expected_gradient_n6_k3 passk_expected_gradient_n4_k4
+importance_weight_bias_exact
+"""
+NOT_YET = set(MISSING.split())
 
 
 @pytest.mark.parametrize("case", [*CHECKS, *PARTLY])

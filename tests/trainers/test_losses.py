@@ -1,7 +1,4 @@
-"""Token losses, KL estimators and aggregates against the golden numbers, values and gradients."""
-
-import json
-from pathlib import Path
+"""Token losses, KL estimators, entropy and aggregates at their edges. (Golden numbers: test_golden.py.)"""
 
 import numpy as np
 import pytest
@@ -11,67 +8,19 @@ from agentrl.core.failures import UnknownName, UserError
 from agentrl.inference.distribution import log_distribution
 from agentrl.inference.engine import Sampling
 from agentrl.trainers.aggregate import token_weights
+from agentrl.trainers.entropy import bonus, entropy
 from agentrl.trainers.kl import ESTIMATORS
 from agentrl.trainers.loss.clip import clip
-from agentrl.trainers.loss.reinforce import reinforce
 from agentrl.trainers.rows import Row
 
-GOLDEN = Path(__file__).parents[1] / "golden"
 
-
-def golden(name: str) -> dict[str, dict]:
-    return {case["id"]: case for case in json.loads((GOLDEN / name).read_text())["cases"]}
-
-
-G03, G04 = golden("g03_policy_losses.json"), golden("g04_kl_entropy.json")
-
-
-def row(mask: list[int], turn: list[int] | None = None) -> Row:
-    """A row whose mask and turns alone matter."""
+def row(mask: list[int], turn: list[int] | None = None, leaf: int = 0) -> Row:
+    """A row whose mask, turns and episode alone matter."""
     n = len(mask)
     node = np.asarray(turn if turn is not None else [0 if m else -1 for m in mask])
-    return Row(np.zeros(n, np.int64), np.asarray(mask, bool), np.zeros(n), np.zeros(n), node, 0, 0)
-
-
-def total(name: str, values: list[list[float]], rows: list[Row], **params: float) -> float:
-    weights = token_weights(name, rows, **params)
-    return float(sum((w * np.asarray(x)).sum() for w, x in zip(weights, values, strict=True)))
-
-
-@pytest.mark.parametrize(
-    ("case", "loss", "params"),
-    [
-        ("ppo_clip_0.2", clip, {"eps_low": 0.2, "eps_high": 0.2}),
-        ("ppo_clip_higher_0.2_0.28", clip, {}),
-        ("ppo_dual_clip_c1.1", clip, {"eps_low": 0.2, "eps_high": 0.2, "dual": 1.1}),
-        ("gpg_or_plain_reinforce", reinforce, {}),
-    ],
-)
-def test_token_losses_and_gradients_reproduce_the_golden_numbers(case, loss, params):
-    inputs, outputs = G03[case]["inputs"], G03[case]["outputs"]
-    mask = torch.tensor(inputs["mask"], dtype=torch.bool)
-    new = torch.tensor(inputs["logp_new"], dtype=torch.float64)[mask].requires_grad_()
-    old = torch.tensor(inputs["logp_old"], dtype=torch.float64)[mask]
-    losses, clipped = loss(new, old, torch.tensor(inputs["adv"], dtype=torch.float64)[mask], **params)
-    losses.sum().backward()
-    want, slope = (
-        torch.tensor(outputs[key], dtype=torch.float64)[mask] for key in ("token_loss", "token_grad")
+    return Row(
+        np.zeros(n, np.int64), np.asarray(mask, bool), np.zeros(n), np.zeros(n), node, node, node, 0, leaf
     )
-    torch.testing.assert_close(losses.detach(), want, atol=1e-10, rtol=0)
-    torch.testing.assert_close(new.grad, slope, atol=1e-10, rtol=0)
-    assert clipped.tolist() == (slope == 0).tolist()
-
-    filled = torch.zeros(mask.shape, dtype=torch.float64)
-    filled[mask] = losses.detach()
-    rows = [row(m, t) for m, t in zip(inputs["mask"], inputs["turn"], strict=True)]
-    names = {
-        "token-mean": "token_mean",
-        "seq-mean-token-mean": "sequence_mean",
-        "seq-mean-token-sum": "sequence_sum",
-    }
-    for published, name in names.items():
-        if published in outputs:
-            assert total(name, filled.tolist(), rows) == pytest.approx(outputs[published], abs=1e-10)
 
 
 def test_a_ratio_of_one_is_never_clipped():
@@ -88,16 +37,6 @@ def test_a_ratio_beyond_bounds_stays_a_number():
     losses.sum().backward()
     assert torch.isfinite(losses).all()
     assert torch.isfinite(new.grad).all()
-
-
-@pytest.mark.parametrize("name", ["k1", "k2", "k3"])
-def test_kl_estimators_reproduce_the_golden_numbers(name):
-    inputs, outputs = G04["kl_estimators"]["inputs"], G04["kl_estimators"]["outputs"]
-    logp = torch.tensor(inputs["logp"], dtype=torch.float64, requires_grad=True)
-    values = ESTIMATORS[name](logp, torch.tensor(inputs["ref"], dtype=torch.float64))
-    values.sum().backward()
-    assert values.tolist() == pytest.approx(outputs[name], abs=1e-10)
-    assert logp.grad.tolist() == pytest.approx(outputs["grad"][name], abs=1e-10)
 
 
 def test_expected_gradients_of_the_kl_estimators_by_enumeration():
@@ -117,43 +56,38 @@ def test_expected_gradients_of_the_kl_estimators_by_enumeration():
     assert gradient((p * ESTIMATORS["k3"](logp, reference)).sum()) == pytest.approx(forward, abs=1e-12)
 
 
-def test_the_entropy_of_the_sampling_distribution():
-    case = G04["entropy_value_and_logit_grad"]
-    logits = torch.tensor(case["inputs"]["logits"], requires_grad=True)
-    logp = log_distribution(logits, Sampling())
-    entropy = -(logp.exp() * logp).sum()
-    entropy.backward()
-    assert float(entropy.detach()) == pytest.approx(case["outputs"]["entropy"], abs=1e-6)
-    assert logits.grad.tolist() == pytest.approx(case["outputs"]["grad"], abs=1e-6)
+def test_what_cannot_be_sampled_has_no_entropy_and_no_gradient():
+    # The two likeliest of three: p = 1/4 and 3/4.
+    logits = torch.tensor([0.0, np.log(3.0), -1.0], dtype=torch.float64, requires_grad=True)
+    value = entropy(log_distribution(logits, Sampling(top_k=2)))
+    value.backward()
+    assert float(value.detach()) == pytest.approx(0.25 * np.log(4) + 0.75 * np.log(4 / 3), abs=1e-6)
+    slope = -0.25 * (np.log(0.25) + float(value.detach()))
+    assert logits.grad.tolist() == pytest.approx([slope, -slope, 0.0], abs=1e-6)
 
 
-def test_aggregates_reproduce_the_golden_numbers():
-    inputs, outputs = G03["aggregators"]["inputs"], G03["aggregators"]["outputs"]
-    rows = [row(m, t) for m, t in zip(inputs["mask"], inputs["turn"], strict=True)]
-    x = inputs["x"]
-    assert total("token_mean", x, rows) == pytest.approx(outputs["token-mean"])
-    assert total("sequence_mean", x, rows) == pytest.approx(outputs["seq-mean-token-mean"])
-    assert total("sequence_sum", x, rows) == pytest.approx(outputs["seq-mean-token-sum"])
-    assert total("turn_mean", x, rows) == pytest.approx(outputs["turn-mean"])
-    dr_grpo = outputs["sum-over-B*const (Dr.GRPO, B=3 counts the empty row)"]
-    assert total("constant", x, rows, length=inputs["const"]) == pytest.approx(dr_grpo)
-
-
-def test_the_denominator_is_the_whole_batch_however_it_is_cut():
-    inputs, outputs = (G03["microbatch_denominator_pitfall"][key] for key in ("inputs", "outputs"))
-    rows = [row(m) for m in inputs["mask"]]
-    parts = [w * np.asarray(x) for w, x in zip(token_weights("token_mean", rows), inputs["x"], strict=True)]
-    assert sum(p.sum() for p in parts) == pytest.approx(outputs["full"])
-    assert parts[0].sum() + (parts[1].sum() + parts[2].sum()) == pytest.approx(
-        outputs["sum_over_global_count"]
-    )
+def test_the_bonus_lowers_the_loss_of_uncertain_tokens():
+    assert bonus(torch.tensor([0.5, 2.0]), coef=0.1).tolist() == pytest.approx([-0.05, -0.2])
 
 
 def test_every_mean_weighs_one_in_total():
-    rows = [row([0, 1, 1, 0, 1], [-1, 0, 0, -1, 1]), row([0, 1], [-1, 0])]
+    rows = [row([0, 1, 1, 0, 1], [-1, 0, 0, -1, 1]), row([0, 1], [-1, 0], leaf=1)]
     for name in ("token_mean", "sequence_mean", "turn_mean"):
         assert sum(w.sum() for w in token_weights(name, rows)) == pytest.approx(1.0)
     assert sum(w.sum() for w in token_weights("sequence_sum", rows)) == pytest.approx(2.0)
+
+
+def test_an_episode_cut_into_rows_is_one_sequence():
+    # Episode 0 in rows of 1 and 3 tokens, episode 1 in one row of 2, episode 2 with nothing to train.
+    rows = [row([0, 1]), row([0, 1, 1, 1]), row([0, 1, 1], leaf=1), row([0], leaf=2)]
+    sums = {
+        name: [float(w.sum()) for w in token_weights(name, rows)]
+        for name in ("sequence_mean", "sequence_sum")
+    }
+    assert sums["sequence_mean"] == pytest.approx([1 / 8, 3 / 8, 1 / 2, 0])
+    assert sums["sequence_sum"] == pytest.approx([1 / 2, 3 / 2, 1, 0])
+    constant = [float(w.sum()) for w in token_weights("constant", rows, length=5)]
+    assert constant == pytest.approx([1 / 15, 3 / 15, 2 / 15, 0])
 
 
 def test_unknown_aggregates_and_missing_lengths_are_said():

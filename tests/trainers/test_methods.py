@@ -17,7 +17,7 @@ def test_every_method_is_there_once_and_says_what_it_is():
         document = method.to_dict()
         assert callable(method.load())
         assert all(document[key] for key in ("name", "paper", "plug_in_point", "formula", "fidelity", "bias"))
-    assert {method.plug_in_point for method in methods} == {"credit", "loss", "kl", "aggregate"}
+    assert {method.plug_in_point for method in methods} == {"credit", "loss", "kl", "aggregate", "entropy"}
     credit = {method.name for method in methods if method.plug_in_point == "credit"}
     assert credit == {"reinforce", "rloo", "grpo", "dr_grpo", "gigpo", "turn_return"}
 

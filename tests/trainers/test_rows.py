@@ -36,13 +36,18 @@ def tree_of(*turns: Turn) -> RolloutTree:
 
 
 def test_a_chain_is_one_row():
-    tree = tree_of(turn(None, (1, 2), (3,)), turn(0, (4,), (5, 6), terminated=True))
+    tree = tree_of(
+        turn(None, (1, 2), (3,), weight_version=7), turn(0, (4,), (5, 6), terminated=True, weight_version=8)
+    )
     (row,) = rows_of([tree], [[0.5, -2.0]])
     assert row.ids.tolist() == [1, 2, 3, 4, 5, 6]
     assert row.mask.tolist() == [False, False, True, False, True, True]
     assert row.advantages.tolist() == [0, 0, 0.5, 0, -2.0, -2.0]
     assert row.logprobs == pytest.approx([0, 0, -0.3, 0, -0.5, -0.6])
     assert row.node.tolist() == [-1, -1, 0, -1, 1, 1]
+    assert row.depth.tolist() == [-1, -1, 0, -1, 1, 1]
+    assert row.version.tolist() == [-1, -1, 7, -1, 8, 8]
+    assert (row.tree, row.leaf) == (0, 1)
 
 
 def test_a_shared_prefix_is_trained_once():
@@ -65,6 +70,7 @@ def test_a_fresh_segment_is_a_row_of_its_own_even_under_a_branch():
     rows = rows_of([tree], [[1.0, 2.0, 3.0]])
     assert [row.ids.tolist() for row in rows] == [[1, 2], [7, 8, 4], [9, 5]]
     assert [row.advantages[row.mask].tolist() for row in rows] == [[1.0], [2.0], [3.0]]
+    assert [row.depth[row.mask].tolist() for row in rows] == [[0], [1], [1]]
 
 
 def test_what_was_not_sampled_token_by_token_is_refused():
@@ -76,6 +82,13 @@ def test_a_segment_starts_with_context():
     tree = tree_of(turn(None, (1,), (2,)), turn(0, (), (3,), handoff="fresh", terminated=True))
     with pytest.raises(InvariantBroken, match="prompt"):
         rows_of([tree], [[0.0, 0.0]])
+
+
+def test_a_row_that_the_model_cannot_read_is_refused_not_cut():
+    tree = tree_of(turn(None, (1, 2), (3,)), turn(0, (4,), (5, 6), terminated=True))
+    assert len(rows_of([tree], [[0.0, 0.0]], longest=6)[0]) == 6
+    with pytest.raises(InvariantBroken, match=r"env:train:0 turn 1.*6 tokens of 5"):
+        rows_of([tree], [[0.0, 0.0]], longest=5)
 
 
 @given(st.lists(st.integers(0, 10), min_size=1, max_size=12), st.data())
@@ -98,8 +111,8 @@ def test_every_completion_of_a_random_tree_is_trained_exactly_once(choices, data
 
 
 def plain(length: int) -> Row:
-    mask = np.arange(length) > 0
-    return Row(np.arange(length), mask, -np.arange(length) / 10.0, np.ones(length), np.zeros(length), 0, 0)
+    at, zero = np.arange(length), np.zeros(length)
+    return Row(at, at > 0, -at / 10.0, np.ones(length), zero, zero, zero, 0, 0)
 
 
 @given(st.lists(st.integers(2, 30), max_size=20), st.integers(1, 100))
