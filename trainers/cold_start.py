@@ -94,7 +94,10 @@ def find_plan(name: str, *, steps: int | None = None) -> Plan:
     if name in PLANS:
         plan = PLANS[name]
     elif ":" in name or any(name in (id, id.rpartition("/")[2]) for id in catalogue()):
-        plan = Plan(env=name, stages=(Stage(500),), settings=SFTSettings(decay=200, tail=60, final_lr=0.15))
+        # Positions cost no parameters, and an expert may walk far.
+        shape = TinyShape(max_context=2048)
+        settings = SFTSettings(decay=200, tail=60, final_lr=0.15)
+        plan = Plan(env=name, stages=(Stage(500),), shape=shape, settings=settings)
     else:
         raise UnknownName("plan or environment", name, [*PLANS, *catalogue()])
     if steps is None:
@@ -118,7 +121,8 @@ def cold_start(
     """Make a policy, teach it, save it to `folder`.
 
     Returns:
-        `{"policy", "steps", "tokens", "seconds", "parameters", "weights_sha256"}`.
+        `{"policy", "steps", "tokens", "seconds", "parameters", "unknown_words", "weights_sha256"}`;
+        unknown words are those that demonstrations used and the vocabulary lacks.
 
     Raises:
         MissingExtra: torch is not installed.
@@ -150,6 +154,7 @@ def cold_start(
         "tokens": state.tokens,
         "seconds": round(time.perf_counter() - began, 3),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "unknown_words": codec.unknown,
         "weights_sha256": weights_sha256(model),
     }
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from agentrl.core.failures import UserError
 from agentrl.trainers.demonstrations import Row
+from agentrl.trainers.models import context_length
 
 if TYPE_CHECKING:
     import torch
@@ -84,12 +85,13 @@ def sft(
     """Train `model` in place from `state` (or the start) to step `until` (or the last).
 
     Raises:
-        UserError: a batch in which the policy says nothing.
+        UserError: a batch in which the policy says nothing, or a demonstration longer than its context.
         Whatever `progress` raises, between two steps: the weights are then those of the step it was told of.
     """
     import torch
 
     state = state or SFTState()
+    limit = context_length(model)
     trainable = [parameter for parameter in model.parameters() if parameter.requires_grad]
     optimizer = torch.optim.AdamW(
         trainable, lr=settings.lr, betas=settings.betas, weight_decay=settings.weight_decay
@@ -99,6 +101,8 @@ def sft(
     model.train()
     for step in range(state.step + 1, min(until or settings.steps, settings.steps) + 1):
         rows = batches(step)
+        if (longest := max(len(row.ids) for row in rows)) > limit:
+            raise UserError(f"a demonstration of {longest} tokens outgrows the model's context of {limit}")
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(settings, step)
         loss, policy_loss = sft_loss(model, rows, settings)

@@ -150,6 +150,7 @@ def test_a_cold_start_is_deterministic_and_leaves_a_policy(tmp_path: Path) -> No
     other = cold_start(plan, tmp_path / "c", seed=4)
     assert first["weights_sha256"] == second["weights_sha256"] != other["weights_sha256"]
     assert [p.step for p in seen] == [1, 2, 3, 4]
+    assert first["unknown_words"] == 0
     assert first["tokens"] == seen[-1].tokens > 0
     assert torch.get_num_threads() == threads
     model, codec = load_policy(tmp_path / "a", device="cpu")

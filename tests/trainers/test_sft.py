@@ -93,3 +93,8 @@ def test_interrupted_is_uninterrupted_bit_by_bit() -> None:
 def test_a_policy_that_says_nothing_is_refused() -> None:
     with pytest.raises(UserError, match="says nothing"):
         sft_loss(tiny(), [row(1, 2, 3)], SFTSettings())
+
+
+def test_a_demonstration_longer_than_the_context_is_refused() -> None:
+    with pytest.raises(UserError, match="65 tokens outgrows the model's context of 64"):
+        sft(tiny(), lambda step: [Row(np.ones(65, np.int64), np.arange(65) > 2)], SFTSettings(steps=1))
