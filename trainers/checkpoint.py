@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from agentrl.core.failures import UserError
-from agentrl.trainers.models import load_weights_into, save_policy
+from agentrl.trainers.models import load_weights_into, write_policy, writing
 
 if TYPE_CHECKING:
     import torch
@@ -46,17 +46,16 @@ def save_checkpoint(
     partial = final.with_name(final.name + ".partial")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        partial.mkdir(parents=True)
-        save_policy(model, codec, partial / "policy")
-        torch.save(optimizer.state_dict(), partial / "optimizer.pt")
-        (partial / "state.json").write_text(json.dumps({"step": step, "sha256": weights_sha256(model)}))
-        shutil.rmtree(final, ignore_errors=True)
-        os.replace(partial, final)
-    except OSError as error:
+        with writing(f"the checkpoint of step {step}", final):
+            (partial / "policy").mkdir(parents=True)
+            write_policy(model, codec, partial / "policy")
+            with open(partial / "optimizer.pt", "wb") as file:
+                torch.save(optimizer.state_dict(), file)
+            (partial / "state.json").write_text(json.dumps({"step": step, "sha256": weights_sha256(model)}))
+            shutil.rmtree(final, ignore_errors=True)
+            os.replace(partial, final)
+    finally:
         shutil.rmtree(partial, ignore_errors=True)
-        raise UserError(
-            f"the checkpoint of step {step} cannot be written to {final}: {error.strerror}"
-        ) from error
     for old in all_checkpoints(run)[:-keep]:
         shutil.rmtree(old, ignore_errors=True)
     return final

@@ -141,23 +141,46 @@ def save_policy(model: Any, codec: Codec, folder: Path, *, dtype: torch.dtype | 
     partial, old = folder.with_name(folder.name + ".partial"), folder.with_name(folder.name + ".old")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        partial.mkdir(parents=True)
-        state = None
-        if dtype is not None:
-            state = {name: tensor.detach().to(dtype) for name, tensor in model.state_dict().items()}
-        with quiet():
-            model.save_pretrained(partial, state_dict=state)
-        codec.tokenizer.save_pretrained(partial)
-        if folder.exists():
-            shutil.rmtree(old, ignore_errors=True)
-            os.replace(folder, old)
-        os.replace(partial, folder)
-    except OSError as error:
-        raise UserError(f"the policy cannot be written to {folder}: {error.strerror or error}") from error
+        with writing("the policy", folder):
+            partial.mkdir(parents=True)
+            write_policy(model, codec, partial, dtype=dtype)
+            if folder.exists():
+                shutil.rmtree(old, ignore_errors=True)
+                os.replace(folder, old)
+            os.replace(partial, folder)
     finally:
         shutil.rmtree(partial, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
     return folder
+
+
+def write_policy(model: Any, codec: Codec, folder: Path, *, dtype: torch.dtype | None = None) -> None:
+    """The files of a policy into an empty folder; raises whatever the libraries raise."""
+    state = None
+    if dtype is not None:
+        state = {name: tensor.detach().to(dtype) for name, tensor in model.state_dict().items()}
+    with quiet():
+        model.save_pretrained(folder, state_dict=state)
+    codec.tokenizer.save_pretrained(folder)
+
+
+@contextmanager
+def writing(what: str, place: Path) -> Iterator[None]:
+    """Say in one sentence that `what` cannot be written to `place`: a full disk, a read-only folder.
+
+    Not every library raises an `OSError` then: those in Rust say `os error`, torch fails while it handles one.
+    """
+    try:
+        yield
+    except Exception as error:
+        cause = error if isinstance(error, OSError) else error.__context__
+        if isinstance(cause, OSError):
+            reason = cause.strerror or str(cause)
+        elif "os error" in str(error):
+            reason = str(error)
+        else:
+            raise
+        raise UserError(f"{what} cannot be written to {place}: {reason}") from error
 
 
 def load_weights_into(model: torch.nn.Module, folder: Path) -> None:
