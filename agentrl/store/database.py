@@ -88,11 +88,15 @@ def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
 
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
-    if version == 0 and not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+    if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(f"BEGIN;{SCHEMA}PRAGMA user_version = {FORMAT};COMMIT;")
-    elif version != FORMAT:
+        with transaction(connection):
+            # Whoever opens a run that is just being made may be here at the same moment.
+            if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
+                for statement in (*SCHEMA.strip().split(";")[:-1], f"PRAGMA user_version = {FORMAT}"):
+                    connection.execute(statement)
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version != FORMAT:
         raise UserError(f"{path} was written in format {version}; this version reads format {FORMAT}")
     # In WAL mode NORMAL survives the death of the process at any moment; only a power cut can lose a step.
     connection.execute("PRAGMA synchronous = NORMAL")

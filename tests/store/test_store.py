@@ -3,6 +3,9 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -13,7 +16,7 @@ from agentrl.core.failures import Failure, UserError
 from agentrl.core.messages import Message, ToolCall, user
 from agentrl.core.tree import RolloutTree, Task, Turn
 from agentrl.store.blobs import pack_floats, pack_ints, unpack
-from agentrl.store.database import FILE
+from agentrl.store.database import FILE, open_database
 from agentrl.store.store import RunStore
 
 
@@ -175,3 +178,20 @@ def test_ints_survive_packing(values):
 )
 def test_floats_survive_packing_exactly(values):
     assert unpack(pack_floats(values)) == values
+
+
+def test_a_run_may_be_opened_while_it_is_made(tmp_path):
+    for attempt in range(20):
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        barrier = threading.Barrier(4)
+
+        def go(folder=folder, barrier=barrier):
+            barrier.wait()
+            open_database(folder / FILE, create=True).close()
+
+        with ThreadPoolExecutor(4) as pool:
+            for future in [pool.submit(go) for _ in range(4)]:
+                future.result()
+        with closing(open_database(folder / FILE, create=False)) as connection:
+            assert connection.execute("SELECT COUNT(*) FROM steps").fetchone() == (0,)
