@@ -59,6 +59,7 @@ class Trainer:
 
     Attributes:
         step: the last step whose update the weights hold.
+        saved: the step of the newest checkpoint on disk, -1 for none.
     """
 
     def __init__(self, recipe: Recipe, store: RunStore, model: torch.nn.Module, codec: Codec) -> None:
@@ -71,7 +72,7 @@ class Trainer:
             max_batch=max(recipe.rollout.concurrency, recipe.eval.concurrency),
         )
         self.policy = ModelPolicy(self.engine, codec, recipe.rollout.sampling.sampling())
-        self.step = 0
+        self.step, self.saved = 0, -1
 
     @classmethod
     def start(cls, recipe: Recipe, folder: Path, versions: dict[str, str]) -> Trainer:
@@ -88,10 +89,10 @@ class Trainer:
 
     @classmethod
     def resume(cls, folder: Path) -> Trainer:
-        """Go on with an interrupted run, with its own recipe.
+        """Go on with an interrupted run, with its own recipe. One that is done has no step left to make.
 
         Raises:
-            UserError: no run there, or one that is already done.
+            UserError: no run there, or a damaged one.
         """
         store = RunStore.open(folder)
         info = store.info()
@@ -102,6 +103,7 @@ class Trainer:
         checkpoints = all_checkpoints(folder)
         if checkpoints:
             trainer.step = load_checkpoint(checkpoints[-1], trainer.model, trainer.optimizer)
+            trainer.saved = trainer.step
         for step in range(trainer.step + 1, store.last_step() + 1):
             trainer.update(step, list(store.trees(step=step)))
         store.set_status("running")
@@ -127,12 +129,12 @@ class Trainer:
             self.store.commit_step(
                 step, rollouts.trees, update.advantages, metrics, seconds=seconds, weight_version=step
             )
-            if step % self.recipe.checkpoint.every == 0 or step == self.recipe.steps:
+            if step % self.recipe.checkpoint.every == 0:
                 self.checkpoint()
             await listener.stepped(StepReport(step, self.recipe.steps, metrics, seconds), self)
-        done = self.step >= self.recipe.steps
-        if not done:
+        if self.saved != self.step:
             self.checkpoint()
+        done = self.step >= self.recipe.steps
         self.store.set_status("done" if done else "interrupted")
 
     async def roll_out(self, step: int, listener: Listener, stop: asyncio.Event | None) -> Rollouts:
@@ -166,6 +168,7 @@ class Trainer:
             self.optimizer,
             keep=self.recipe.checkpoint.keep,
         )
+        self.saved = self.step
 
     def weights_sha256(self) -> str:
         return weights_sha256(self.model)

@@ -5,7 +5,6 @@ import os
 import random
 import resource
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -162,6 +161,10 @@ def test_steps_since_a_lost_checkpoint_are_replayed(whole, tmp_path, left):
     assert trainer.weights_sha256() == whole[1][-1]
     go(trainer)
     assert tokens(folder) == tokens(whole[0])
+    # A kill between the last commit and its checkpoint: the trained policy is still written.
+    (*_, newest) = all_checkpoints(folder)
+    assert newest.name == "step-000004"
+    assert weights_sha256(load_policy(newest / "policy", device="cpu")[0]) == whole[1][-1]
 
 
 def test_a_half_written_checkpoint_is_none(whole, tmp_path):
@@ -207,6 +210,18 @@ def test_warmup_and_several_optimizer_steps_survive_a_resume(untrained, tmp_path
     with RunStore.open(tmp_path / "run") as store:
         assert [m["optimizer_steps"] for m in store.metrics()] == [4, 4, 4]
         assert [m["lr"] for m in store.metrics()] == pytest.approx([5e-4 / 3, 1e-3 / 3, 5e-4])
+
+
+def test_recomputed_activations_and_lora_train_to_the_same_weights(untrained, tmp_path):
+    more = ("model.lora_rank=2", "optim.lr=0.02", "steps=2")
+    found = []
+    for recompute in ("false", "true"):
+        recipe = recipe_of(untrained, *more, f"model.gradient_checkpointing={recompute}")
+        trainer = Trainer.start(recipe, tmp_path / recompute, {})
+        go(trainer)
+        found.append([p.detach() for p in trainer.model.parameters() if p.requires_grad])
+    for plain, again in zip(*found, strict=True):
+        torch.testing.assert_close(plain, again, atol=1e-5, rtol=0)
 
 
 def test_lora_trains_the_adapter_alone_and_the_engine_follows(untrained, tmp_path):
@@ -292,9 +307,8 @@ def test_a_run_is_never_overwritten(whole, untrained):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [0, 1])
-def test_a_killed_run_goes_on_to_the_same_bits(untrained, tmp_path, seed):
-    steps = ("steps=30", "checkpoint.every=7")
+def test_a_killed_run_goes_on_to_the_same_bits(untrained, tmp_path):
+    steps = ("steps=16", "checkpoint.every=5")
     want = go(Trainer.start(recipe_of(untrained, *steps), tmp_path / "whole", {}))
     folder = tmp_path / "run"
     command = [sys.executable, "-m", "agentrl.cli", "train", "--json"]
@@ -302,24 +316,18 @@ def test_a_killed_run_goes_on_to_the_same_bits(untrained, tmp_path, seed):
     environment = {**os.environ, "OMP_NUM_THREADS": "1"}
     process = subprocess.Popen([*command, "search-tiny", *keys, "--run", str(folder)], env=environment)
     kills = 0
-    rng = random.Random(seed)
-    while True:
+    rng = random.Random(0)
+    for _ in range(2):
         # Somewhere after the first step that this process commits.
         began = last_step(folder)
         while process.poll() is None and last_step(folder) == began:
             time.sleep(0.02)
-        time.sleep(rng.uniform(0, 0.4))
-        if process.poll() is not None:
+        time.sleep(rng.uniform(0, 0.3))
+        kills += process.poll() is None
+        process.kill()
+        if process.wait() == 0:
             break
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        kills += 1
-        process = subprocess.Popen(
-            [*command, "--resume", str(folder)],
-            env=environment,
-        )
-        if kills == 2:
-            break
+        process = subprocess.Popen([*command, "--resume", str(folder)], env=environment)
     assert process.wait(120) == 0
     assert kills >= 1
     model, _ = load_policy(all_checkpoints(folder)[-1] / "policy", device="cpu")
@@ -328,10 +336,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(untrained, tmp_path, seed):
 
 
 def last_step(folder: Path) -> int:
-    if not (folder / "run.sqlite").is_file():
+    if not all_checkpoints(folder):  # the last thing that a new run makes
         return 0
-    try:
-        with RunStore.open(folder) as store:
-            return store.last_step()
-    except UserError:
-        return 0
+    with RunStore.open(folder) as store:
+        return store.last_step()
