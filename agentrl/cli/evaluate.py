@@ -14,6 +14,7 @@ from agentrl.cli.progress import RolloutBar, interruptible
 from agentrl.cli.runs import new_run_folder, versions
 from agentrl.core.failures import UserError
 from agentrl.core.registry import resolve
+from agentrl.core.taskfile import read_tasks
 from agentrl.evaluate.evaluate import evaluate, evaluation_tasks
 from agentrl.rollout import RolloutSettings
 from agentrl.rollout.hosts import check_task
@@ -35,6 +36,10 @@ def eval_(
     ] = "",
     base_url: Annotated[str, typer.Option(help="For server: the OpenAI-compatible address.")] = "",
     episodes: Annotated[int, typer.Option(min=1, help="How many different tasks.")] = 100,
+    tasks_file: Annotated[
+        Path | None,
+        typer.Option("--tasks", help="A file of tasks, one JSON object a line, instead of the first ones."),
+    ] = None,
     split: Annotated[str, typer.Option(help="Which split.")] = "test",
     set_: Annotated[
         list[str], typer.Option("--set", help="Constructor argument of the environment, key=value.")
@@ -53,10 +58,14 @@ def eval_(
 ) -> None:
     entry = resolve(env)
     kwargs: dict[str, Any] = dict(parse_override(text) for text in set_)
-    tasks = evaluation_tasks(entry.id, episodes, split=split, kwargs=kwargs)
+    if tasks_file is not None:
+        tasks = read_tasks(tasks_file, entry.id, kwargs=kwargs, split=split)
+    else:
+        tasks = evaluation_tasks(entry.id, episodes, split=split, kwargs=kwargs)
     settings = RolloutSettings(concurrency=concurrency, max_turns=max_turns or None, seed=(seed, 0))
     folder = run or new_run_folder(f"eval-{entry.id.rpartition('/')[2].rpartition(':')[2]}")
-    check_task(tasks[0])
+    for task in {item.split: item for item in tasks}.values():
+        check_task(task)
     opened = open_policy(
         engine, model=model, base_url=base_url, temperature=temperature, max_tokens=max_tokens
     )

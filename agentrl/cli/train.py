@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -95,6 +96,11 @@ async def drive(trainer: Trainer) -> dict[str, Any]:
             "weights_sha256": trainer.weights_sha256(),
             "examples": examples(trainer),
         }
+    except UserError:
+        # Nothing half-written: a run that failed on bad input before its first step leaves no folder.
+        if trainer.store.last_step() == 0 and not trainer.store.phases():
+            shutil.rmtree(trainer.store.folder, ignore_errors=True)
+        raise
     finally:
         await trainer.aclose()
 

@@ -134,6 +134,20 @@ def test_a_run_folder_that_cannot_be_made(capsys):
     )
 
 
+def test_eval_of_a_file_of_tasks(capsys):
+    Path("tasks.jsonl").write_text('{"seed": 7}\n{"seed": 9, "split": "train"}\n')
+    got = document(capsys, "eval", "agentrl/Search-v0", "--tasks", "tasks.jsonl")
+    assert (got["episodes"], got["success"]) == (2, 1.0)
+    Path("tasks.jsonl").write_text('{"seed": 7}\n{"seed": 9,}\n')
+    assert "tasks.jsonl, line 2" in sentence(capsys, "eval", "agentrl/Search-v0", "--tasks", "tasks.jsonl")
+
+
+def test_a_context_that_outgrows_the_model_leaves_no_run_behind(capsys):
+    said = sentence(capsys, "train", "search-tiny", "--set", "model.max_context=8", "--run", "r")
+    assert "outgrows the model's 8" in said
+    assert not Path("r").exists()
+
+
 def test_train_shows_the_whole_recipe(capsys):
     recipe = document(capsys, "train", "search-tiny", "--set", "seed=4", "--dry-run")
     assert (recipe["seed"], recipe["env"]["id"]) == (4, "agentrl/Search-v0")
