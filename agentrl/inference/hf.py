@@ -9,6 +9,7 @@ and so every bit of the results, are a function of the requests alone.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -97,6 +98,9 @@ class HFEngine:
         self.threaded = (self.device.type != "cpu" or size > THREAD_FROM) if threaded is None else threaded
         self.weight_version = 0
         self.stats = EngineStats()
+        # Newer transformers call the cache `cache`, older ones `past_key_values`.
+        takes = inspect.signature(model.get_decoder().forward).parameters
+        self._cache_name = "cache" if "cache" in takes else "past_key_values"
         self._vocabulary = int(model.get_input_embeddings().weight.shape[0])
         self._pool = KVPool(max(slots or 2 * max_batch, max_batch), min(128, max_context))
         self._waiting: list[Request] = []
@@ -346,8 +350,8 @@ class HFEngine:
             input_ids=torch.from_numpy(ids).to(self.device),
             attention_mask=mask,
             position_ids=place,
-            past_key_values=cache,
             use_cache=True,
+            **{self._cache_name: cache},
         ).last_hidden_state
         rows = torch.arange(len(ids), device=self.device)
         picked = hidden[rows, torch.from_numpy(last).to(self.device)]
@@ -387,8 +391,9 @@ class HFEngine:
 
     def _check(self, given: dict[str, torch.Tensor]) -> None:
         own = {name: tuple(parameter.shape) for name, parameter in self.model.named_parameters()}
-        for name in own.keys() - given.keys():
-            raise UserError(f"weights for the engine lack {name!r}")
+        for name in own:
+            if name not in given:
+                raise UserError(f"weights for the engine lack {name!r}")
         for name, tensor in given.items():
             if name not in own:
                 raise UserError(f"weights for the engine hold {name!r}, which the model does not have")
