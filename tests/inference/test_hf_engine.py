@@ -122,6 +122,13 @@ async def test_weights_that_are_no_numbers_fail_instead_of_sampling():
     await engine.aclose()
 
 
+@pytest.mark.filterwarnings("error")
+async def test_nothing_that_it_calls_is_deprecated():
+    engine = inline(tiny())
+    await turns(engine, 0)
+    await engine.aclose()
+
+
 async def test_slots_come_back_after_every_way_to_end():
     engine = inline(tiny(), max_batch=4, slots=4)
     tasks = [
