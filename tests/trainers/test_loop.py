@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -276,6 +277,17 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(untrained, tmp_path):
         Trainer.start(recipe_of(untrained), folder, {})
 
 
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """Files cannot grow beyond `size` bytes: to a program, a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
 @pytest.mark.parametrize("limit", [300, 50_000, 110_000, 150_000])
 def test_a_full_disk_is_one_sentence_and_leaves_the_last_checkpoint(whole, tmp_path, limit):
     # Whatever file is the first to be too large: a configuration, the weights, the tokenizer, the optimizer.
@@ -283,17 +295,29 @@ def test_a_full_disk_is_one_sentence_and_leaves_the_last_checkpoint(whole, tmp_p
     shutil.copytree(whole[0], folder)
     trainer = Trainer.resume(folder)
     trainer.step = 5
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
-    try:
-        with pytest.raises(UserError, match="step 5"):
-            trainer.checkpoint()
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    with largest_file(limit), pytest.raises(UserError, match="step 5"):
+        trainer.checkpoint()
     asyncio.run(trainer.aclose())
     assert sorted(path.name for path in (folder / "checkpoints").iterdir()) == ["step-000003", "step-000004"]
     model, _ = open_model(trainer.recipe)
     assert load_checkpoint(all_checkpoints(folder)[-1], model, trainer.optimizer) == 4
+
+
+def test_a_run_whose_disk_fills_goes_on_from_its_last_step(whole, untrained, tmp_path):
+    folder = tmp_path / "run"
+    with ExitStack() as disk:
+
+        class Filling(Stopping):
+            async def stepped(self, report, trainer):
+                await super().stepped(report, trainer)
+                if report.step == 2:
+                    disk.enter_context(largest_file(4096))
+
+        trainer = Trainer.start(recipe_of(untrained), folder, {})
+        with pytest.raises(UserError, match="full"):
+            go(trainer, Filling())
+    assert go(Trainer.resume(folder)) == whole[1][2:]
+    assert tokens(folder) == tokens(whole[0])
 
 
 def test_no_run_is_said(tmp_path):
