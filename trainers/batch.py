@@ -73,4 +73,4 @@ def of_tokens(
         values: one array of shape (tokens,) for every row of `rows`.
     """
     flat = np.concatenate([values[index][rows[index].mask] for index in picked])
-    return torch.from_numpy(flat.astype(np.float32)).to(device)
+    return torch.from_numpy(flat).to(device, torch.float32)

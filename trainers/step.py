@@ -17,12 +17,16 @@ import torch
 from agentrl.inference.engine import Sampling
 from agentrl.trainers.aggregate import token_weights
 from agentrl.trainers.batch import collate, microbatches, of_tokens
+from agentrl.trainers.entropy import bonus
 from agentrl.trainers.kl import ESTIMATORS
 from agentrl.trainers.logprobs import token_logprobs
 from agentrl.trainers.rows import Row
 from agentrl.trainers.world import World
 
 TokenLoss = Callable[..., tuple[torch.Tensor, torch.Tensor]]
+
+MEANS = ("loss", "entropy", "clip_fraction", "ratio", "kl_behaviour", "kl_reference", "sampler_gap")
+EXTREMES = ("ratio_max", "ratio_min", "sampler_gap_max")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,8 @@ def policy_step(
     """Update `model` in place; returns metrics.
 
     Where nothing has a gradient, no step is made and `no_gradient_because` says why. Metrics are over the rows that
-    push (all of them with a KL term or an entropy bonus).
+    push (all of them with a KL term or an entropy bonus) and over all ranks; `sampler_gap` (trainer against sampler, in
+    log-probability) is taken before the first optimizer step, where the weights are those that sampled.
     """
     world = world or World.current()
     why = no_gradient(rows, settings)
@@ -78,7 +83,7 @@ def policy_step(
     old = score(model, rows, settings) if settings.recompute_old else behaviour
     anchor = score(reference, rows, settings) if reference is not None and settings.kl_coef else None
     meter = Meter()
-    for epoch in range(settings.epochs):
+    for _ in range(settings.epochs):
         for part in range(settings.minibatches):
             picked = list(range(part, len(rows), settings.minibatches))
             if picked:
@@ -93,8 +98,8 @@ def policy_step(
                     anchor,
                     meter,
                     world,
-                    first=epoch == 0,
                 )
+    meter.reduce_(world, next(model.parameters()).device)
     return meter.metrics()
 
 
@@ -109,8 +114,6 @@ def minibatch(
     anchor: Sequence[np.ndarray] | None,
     meter: Meter,
     world: World,
-    *,
-    first: bool,
 ) -> None:
     """One optimizer step on the rows `picked`."""
     parameters = [parameter for parameter in model.parameters() if parameter.requires_grad]
@@ -129,6 +132,7 @@ def minibatch(
     if not pushing:
         return
     mine = world.share(pushing)
+    unmoved = meter.steps == 0
     optimizer.zero_grad(set_to_none=True)
     for micro in microbatches([rows[index] for index in mine], settings.tokens_per_microbatch):
         chosen = [mine[index] for index in micro]
@@ -138,7 +142,9 @@ def minibatch(
             return of_tokens(values, rows, chosen, device)
 
         with computing(device, model):
-            new, entropy = token_logprobs(model, batch, settings.sampling)
+            new, entropy = token_logprobs(
+                model, batch, settings.sampling, entropy_gradient=settings.entropy_coef != 0
+            )
         before, weight, advantage = tokens(old), tokens(weights), tokens([row.advantages for row in rows])
         # Rounding may put a token at the edge of top-k or top-p outside the trainer's own support. It has no ratio: it
         # pushes nothing, stays in the denominator, and is counted.
@@ -149,8 +155,7 @@ def minibatch(
             distance = ESTIMATORS[settings.kl](new, tokens(anchor))
             loss = loss + settings.kl_coef * distance
             meter.add(kl_reference=(distance, weight))
-        total = (weight * (loss - settings.entropy_coef * entropy)).sum()
-        total.backward()
+        (weight * (loss + bonus(entropy, coef=settings.entropy_coef))).sum().backward()
         ratio = (new.detach() - before).exp()
         meter.add(
             loss=(loss, weight),
@@ -160,7 +165,7 @@ def minibatch(
             kl_behaviour=(before - new.detach(), weight),
         )
         meter.high(ratio_max=ratio, ratio_min=-ratio)
-        if first:
+        if unmoved:
             gap = (new.detach() - tokens(behaviour)).abs() * inside
             meter.add(sampler_gap=(gap, weight))
             meter.high(sampler_gap_max=gap)
@@ -218,7 +223,7 @@ def no_gradient(rows: Sequence[Row], settings: StepSettings) -> str:
         return "no sampled tokens"
     if settings.kl_coef or settings.entropy_coef or any(row.advantages.any() for row in rows):
         return ""
-    return "every advantage is 0: the episodes of each task have equal returns"
+    return "every advantage is 0"
 
 
 class Meter:
@@ -240,6 +245,25 @@ class Meter:
         for name, value in values.items():
             if len(value):
                 self.extremes[name] = max(self.extremes.get(name, -float("inf")), float(value.detach().max()))
+
+    def reduce_(self, world: World, device: torch.device) -> None:
+        """Make the numbers of this rank those of all ranks; steps and norms are the same on every rank."""
+        if world.size == 1:
+            return
+        rows = [[self.sums.get(name, 0.0), self.weights.get(name, 0.0)] for name in MEANS]
+        sums = torch.tensor([*rows, [self.tokens, self.outside]], dtype=torch.float64, device=device)
+        highs = [self.extremes.get(name, -float("inf")) for name in EXTREMES]
+        most = torch.tensor(highs, dtype=torch.float64, device=device)
+        world.sum_([sums])
+        world.max_([most])
+        *rows, (tokens, outside) = sums.tolist()
+        self.tokens, self.outside = int(tokens), int(outside)
+        for name, (total, weight) in zip(MEANS, rows, strict=True):
+            if weight or name in self.sums:
+                self.sums[name], self.weights[name] = total, weight
+        self.extremes = {
+            name: value for name, value in zip(EXTREMES, most.tolist(), strict=True) if value > -float("inf")
+        }
 
     def metrics(self) -> dict[str, Any]:
         out: dict[str, Any] = {

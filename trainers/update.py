@@ -11,7 +11,9 @@ import torch
 
 from agentrl.core.tree import RolloutTree
 from agentrl.trainers.config import Recipe
+from agentrl.trainers.credit.result import Credit
 from agentrl.trainers.methods import component
+from agentrl.trainers.models import context_length
 from agentrl.trainers.rows import rows_of
 from agentrl.trainers.step import StepSettings, policy_step, score
 from agentrl.trainers.table import table_of
@@ -35,13 +37,17 @@ def update_policy(
 ) -> Update:
     """Assign credit to every turn of `trees` and update `model` in place."""
     settings = step_settings(recipe)
+    longest = recipe.model.max_context or context_length(model)
     penalties = None
     if reference is not None and recipe.kl.place == "reward":
-        penalties = kl_penalties(reference, trees, recipe, settings)
+        penalties = kl_penalties(reference, trees, recipe, settings, longest)
     table = table_of(trees, penalties)
     credit = component("credit", recipe.credit)(table)
     per_tree = split(credit.advantages, trees)
-    metrics = policy_step(model, optimizer, rows_of(trees, per_tree), settings, reference=reference)
+    rows = rows_of(trees, per_tree, longest=longest)
+    metrics = policy_step(model, optimizer, rows, settings, reference=reference)
+    if "no_gradient_because" in metrics and credit.groups:
+        metrics["no_gradient_because"] += f": {no_signal(credit)}"
     metrics |= {
         "groups": credit.groups,
         "singleton_groups": credit.singletons,
@@ -52,6 +58,14 @@ def update_policy(
         "lr": optimizer.param_groups[0]["lr"],
     }
     return Update(metrics, per_tree)
+
+
+def no_signal(credit: Credit) -> str:
+    """What the groups of episodes say of why there is nothing to learn from them."""
+    return (
+        f"of {credit.groups} groups {credit.zero_variance} have equal returns and {credit.singletons} one scored "
+        f"episode; {credit.excluded} episodes could not be scored"
+    )
 
 
 def step_settings(recipe: Recipe) -> StepSettings:
@@ -74,12 +88,16 @@ def step_settings(recipe: Recipe) -> StepSettings:
 
 
 def kl_penalties(
-    reference: torch.nn.Module, trees: Sequence[RolloutTree], recipe: Recipe, settings: StepSettings
+    reference: torch.nn.Module,
+    trees: Sequence[RolloutTree],
+    recipe: Recipe,
+    settings: StepSettings,
+    longest: int,
 ) -> list[list[float]]:
     """KL in the reward: of every turn, coefficient times the sum over its tokens of the estimator."""
     from agentrl.trainers.kl import ESTIMATORS
 
-    rows = rows_of(trees, [[0.0] * len(tree) for tree in trees])
+    rows = rows_of(trees, [[0.0] * len(tree) for tree in trees], longest=longest)
     out = [[0.0] * len(tree) for tree in trees]
     estimate = ESTIMATORS[recipe.kl.name]
     for row, anchor in zip(rows, score(reference, rows, settings), strict=True):

@@ -127,8 +127,8 @@ def test_returns_that_differ_by_rounding_are_equal():
 
 
 def test_leaving_out_the_own_episode_and_dividing_go_together():
-    # Returns to go in s: 2, 1 (one episode) and 0. Others' means: 0, 0, 1.5; standard deviation 1.
-    table = table_of([chain_tree(0, [[1.0, 1.0], [0.0]], [["s", "s"], ["s"]])])
+    # Returns to go in s: 4, 2 (one episode) and 0. Others' means: 0, 0, 3; standard deviation 2.
+    table = table_of([chain_tree(0, [[2.0, 2.0], [0.0]], [["s", "s"], ["s"]])])
     step = step_credit(table, gamma=1.0, scale="std", eps=0.0, exclude_own=True)
     assert step == pytest.approx([2.0, 1.0, -1.5])
 

@@ -9,6 +9,7 @@ import pytest
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
+from agentrl.core.failures import InvariantBroken
 from agentrl.core.messages import assistant, user
 from agentrl.core.tree import RolloutTree, Task, Turn
 from agentrl.inference.engine import Sampling
@@ -264,9 +265,26 @@ def test_groups_of_equal_returns_change_no_weight():
     update = update_policy(model, adam(model), sample(model, [[1.0, 1.0], [0.1, 0.1, 0.1]]), recipe())
     assert torch.equal(weights(model), before)
     assert update.advantages == [[0.0] * 4, [0.0] * 6]
-    assert "equal returns" in update.metrics["no_gradient_because"]
+    why = update.metrics["no_gradient_because"]
+    assert why.startswith("every advantage is 0: of 2 groups 2 have equal returns and 0 one scored episode")
     assert update.metrics["optimizer_steps"] == 0
     assert update.metrics["zero_variance_groups"] == 2
+
+
+def test_episodes_without_company_are_named_as_the_reason():
+    model = tiny()
+    why = update_policy(model, adam(model), sample(model, [[1.0], [0.0]]), recipe()).metrics
+    assert "0 have equal returns and 2 one scored episode" in why["no_gradient_because"]
+
+
+def test_a_row_beyond_the_models_context_is_refused_before_anything_changes(trees):
+    model = tiny()
+    before = weights(model)
+    longest = max(len(row) for row in rows_of(trees, [[0.0] * len(tree) for tree in trees]))
+    update_policy(tiny(), adam(tiny()), trees, recipe(model={"max_context": longest}))
+    with pytest.raises(InvariantBroken, match=f"{longest} tokens of {longest - 1}"):
+        update_policy(model, adam(model), trees, recipe(model={"max_context": longest - 1}))
+    assert torch.equal(weights(model), before)
 
 
 def test_no_trees_at_all_change_nothing():
@@ -316,6 +334,15 @@ def test_kl_in_the_reward_is_taken_off_every_turn():
         anchor = logp[-n - 1 : -1].gather(-1, ids[-n:, None]).sum()
         want.append(-0.5 * (sum(turn.logprobs) - float(anchor.detach())))
     assert got == pytest.approx(want, abs=1e-4)
+
+
+def test_the_samplers_gap_is_taken_before_the_weights_move(trees):
+    model = tiny()
+    run = recipe(optim={"lr": 1.0, "epochs": 2, "minibatches": 3, "grad_clip": 0})
+    metrics = update_policy(model, adam(model, 1.0), trees, run).metrics
+    assert metrics["optimizer_steps"] == 6
+    assert abs(metrics["kl_behaviour"]) > 0.1
+    assert metrics["sampler_gap_max"] < 1e-4
 
 
 def test_the_entropy_bonus_raises_entropy(trees):
@@ -368,6 +395,34 @@ def test_a_gradient_that_is_no_number_is_not_taken(rows):
     metrics = policy_step(model, adam(model), broken, StepSettings(clip, Sampling()))
     assert (metrics["optimizer_steps"], metrics["steps_skipped"]) == (0, 1)
     assert torch.equal(weights(model), before)
+
+
+def test_no_more_logits_than_a_chunk_outlive_the_forward_pass(rows):
+    model = tiny()
+    batch = collate(rows, range(len(rows)), torch.device("cpu"))
+    tokens, chunk, kept = int(batch.mask.sum()), 5, []
+
+    def keep(tensor: torch.Tensor) -> torch.Tensor:
+        kept.append(tensor)
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        token_logprobs(model, batch, Sampling(), chunk=chunk)
+        recomputed = sum(t.shape[-1:] == (VOCABULARY,) for t in kept if t.dim() == 2 and len(t) <= tokens)
+        kept.clear()
+        token_logprobs(model, batch, Sampling(), chunk=tokens)
+        whole = sum(t.shape == (tokens, VOCABULARY) for t in kept)
+    assert (recomputed, whole > 0) == (0, True)
+
+
+def test_a_half_precision_model_is_scored_in_single_precision(rows):
+    batch = collate(rows, range(len(rows)), torch.device("cpu"))
+    whole = token_logprobs(tiny(), batch, Sampling())
+    half = token_logprobs(tiny().to(torch.bfloat16), batch, Sampling())
+    for exact, rough in zip(whole, half, strict=True):
+        assert rough.dtype == torch.float32
+        torch.testing.assert_close(rough, exact, atol=0.15, rtol=0)
+    assert not torch.equal(half[0], half[0].to(torch.bfloat16).float())  # finer than bfloat16 can hold
 
 
 def test_chunks_of_the_output_layer_change_nothing(rows):
