@@ -122,6 +122,44 @@ async def test_weights_that_are_no_numbers_fail_instead_of_sampling():
     await engine.aclose()
 
 
+def test_an_engine_outlives_an_event_loop_that_was_interrupted():
+    # One call of `rollout` is one event loop.
+    model = tiny()
+    engine = inline(model, max_batch=2, slots=2)
+
+    async def interrupted() -> None:
+        asked = [engine.generate(prompt(i, 5), Sampling(max_tokens=100)) for i in range(3)]
+        async with asyncio.timeout(0.02):
+            await asyncio.gather(*asked)
+
+    async def whole() -> None:
+        for given, done in await turns(engine, 1):
+            assert_exact(model, given, done, Sampling())
+        await engine.load_weights(model.named_parameters(), 1)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(interrupted())
+    asyncio.run(whole())
+    asyncio.run(whole())
+    assert not engine._pool.busy.any()
+    asyncio.run(engine.aclose())
+
+
+async def test_two_loads_in_a_row_wait_for_what_runs_and_the_last_one_stays():
+    model = tiny()
+    engine = inline(model)
+    running = asyncio.ensure_future(engine.generate(prompt(0, 5), Sampling(max_tokens=20, seed=0)))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    loads = [engine.load_weights(tiny(seed).named_parameters(), seed) for seed in (1, 2)]
+    late = engine.generate(prompt(0, 5), Sampling(max_tokens=4, seed=0))
+    done, _, _, after = await asyncio.gather(running, *loads, late)
+    assert (done.weight_version, after.weight_version) == (0, 2)
+    assert_exact(tiny(2), prompt(0, 5), after, Sampling())
+    await engine.aclose()
+    nothing_pending()
+
+
 @pytest.mark.filterwarnings("error")
 async def test_nothing_that_it_calls_is_deprecated():
     engine = inline(tiny())
