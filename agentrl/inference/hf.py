@@ -9,6 +9,7 @@ and so every bit of the results, are a function of the requests alone.
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
 import inspect
 import time
 from collections.abc import Iterable
@@ -131,8 +132,7 @@ class HFEngine:
         future: asyncio.Future[Completion] = asyncio.get_running_loop().create_future()
         request = Request(np.asarray(prompt_ids, np.int64), sampling, future, seed % 2**64)
         self._waiting.append(request)
-        if self._runner is None:
-            self._runner = asyncio.ensure_future(self._run())
+        self._start()
         try:
             return await future
         except asyncio.CancelledError:
@@ -150,6 +150,7 @@ class HFEngine:
         self._loading += 1
         try:
             while self._active:
+                self._start()  # what ran them may have ended with its event loop
                 self._idle.clear()
                 await self._idle.wait()
             own = dict(self.model.named_parameters())
@@ -160,8 +161,8 @@ class HFEngine:
             self._pool.forget()
         finally:
             self._loading -= 1
-            if self._waiting and self._runner is None:
-                self._runner = asyncio.ensure_future(self._run())
+            if self._waiting:
+                self._start()
 
     async def aclose(self) -> None:
         """See `Engine.aclose`."""
@@ -177,6 +178,10 @@ class HFEngine:
 
     # -- the runner --------------------------------------------------------------------------------
 
+    def _start(self) -> None:
+        if self._runner is None:
+            self._runner = asyncio.ensure_future(self._run())
+
     async def _run(self) -> None:
         """Step until nothing is left to do. Only one runs at a time."""
         try:
@@ -190,7 +195,7 @@ class HFEngine:
                     return
                 try:
                     if self._thread is not None:
-                        await asyncio.get_running_loop().run_in_executor(self._thread, self._step)
+                        await until_done(self._thread.submit(self._step))
                     else:
                         self._step()
                 except Exception as error:
@@ -401,6 +406,15 @@ class HFEngine:
                 raise UserError(
                     f"weight {name!r} has shape {tuple(tensor.shape)}, the model's is {own[name]}"
                 )
+
+
+async def until_done(step: concurrent.futures.Future[None]) -> None:
+    """Await a step; a cancellation waits for its end, so that none goes on unseen."""
+    try:
+        await asyncio.wrap_future(step)
+    except asyncio.CancelledError:
+        concurrent.futures.wait([step])
+        raise
 
 
 def uniforms(seeds: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -122,10 +122,11 @@ async def test_weights_that_are_no_numbers_fail_instead_of_sampling():
     await engine.aclose()
 
 
-def test_an_engine_outlives_an_event_loop_that_was_interrupted():
+@pytest.mark.parametrize("make", [inline, threaded])
+def test_an_engine_outlives_an_event_loop_that_was_interrupted(make):
     # One call of `rollout` is one event loop.
     model = tiny()
-    engine = inline(model, max_batch=2, slots=2)
+    engine = make(model, max_batch=2, slots=2)
 
     async def interrupted() -> None:
         asked = [engine.generate(prompt(i, 5), Sampling(max_tokens=100)) for i in range(3)]
@@ -133,9 +134,10 @@ def test_an_engine_outlives_an_event_loop_that_was_interrupted():
             await asyncio.gather(*asked)
 
     async def whole() -> None:
+        async with asyncio.timeout(30):
+            await engine.load_weights(model.named_parameters(), 1)
         for given, done in await turns(engine, 1):
             assert_exact(model, given, done, Sampling())
-        await engine.load_weights(model.named_parameters(), 1)
 
     with pytest.raises(TimeoutError):
         asyncio.run(interrupted())
