@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -89,7 +90,7 @@ def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
 def prepare(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA foreign_keys = ON")
     if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
-        connection.execute("PRAGMA journal_mode = WAL")
+        write_ahead(connection)
         with transaction(connection):
             # Whoever opens a run that is just being made may be here at the same moment.
             if not connection.execute("SELECT 1 FROM sqlite_master").fetchone():
@@ -100,6 +101,19 @@ def prepare(connection: sqlite3.Connection, path: Path) -> None:
         raise UserError(f"{path} was written in format {version}; this version reads format {FORMAT}")
     # In WAL mode NORMAL survives the death of the process at any moment; only a power cut can lose a step.
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def write_ahead(connection: sqlite3.Connection, seconds: float = 10.0) -> None:
+    """Switch to write-ahead logging. Unlike elsewhere, SQLite itself does not wait here for others that do the same."""
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(0.005)
 
 
 @contextmanager

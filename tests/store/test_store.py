@@ -181,7 +181,7 @@ def test_floats_survive_packing_exactly(values):
 
 
 def test_a_run_may_be_opened_while_it_is_made(tmp_path):
-    for attempt in range(20):
+    for attempt in range(60):
         folder = tmp_path / str(attempt)
         folder.mkdir()
         barrier = threading.Barrier(4)
