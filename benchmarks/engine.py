@@ -1,8 +1,10 @@
 """Batched multi-turn sampling against calling `generate` anew on the whole history every turn.
 
-64 episodes of the built-in policy's size, at once; each turn samples a few tokens and is then shown some more.
-The baseline is what a plain script does: transformers' `generate` on the left-padded batch of all histories,
-once a turn. Both in the same run, alternating; the ratio of the medians counts.
+64 episodes of a policy of the built-in one's size, at once: a prompt of 80 tokens, then 8 turns of 12 sampled and 40 shown
+tokens. Two baselines, both transformers' `generate` on the whole history, anew every turn: one call for every
+episode (what concurrent episodes without a batcher do), and one call for all of them in lock-step (all histories are of one
+length here, so that it needs no padding: its best case). Everything in the same run, alternating, on one thread; the ratio
+of the medians counts.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from agentrl.benchmarks.harness import BenchResult, Target
 from agentrl.inference.engine import Sampling
 from agentrl.inference.hf import HFEngine
 
-EPISODES, TURNS, SAMPLED, SHOWN, PROMPT, VOCABULARY = 64, 6, 12, 12, 24, 1200
+EPISODES, TURNS, SAMPLED, SHOWN, PROMPT, VOCABULARY = 64, 8, 12, 40, 80, 1200
 
 
 def small_llama() -> LlamaForCausalLM:
@@ -30,7 +32,7 @@ def small_llama() -> LlamaForCausalLM:
         intermediate_size=384,
         num_hidden_layers=3,
         num_attention_heads=4,
-        max_position_embeddings=512,
+        max_position_embeddings=1024,
         tie_word_embeddings=True,
         pad_token_id=0,
         eos_token_id=None,
@@ -82,13 +84,22 @@ def with_generate(model: LlamaForCausalLM, rows: int) -> int:
 
 
 def run(quick: bool = False) -> BenchResult:
-    """Alternate both; `speedup_vs_generate` is against one call per episode and turn (what concurrent episodes
-    without a batcher do), `speedup_vs_padded_batch` against one call for all episodes in lock-step."""
+    """`speedup_vs_generate` is against one call per episode and turn, `speedup_vs_batched_generate` against one call for all
+    episodes in lock-step; both must hold."""
     warnings.simplefilter("ignore", FutureWarning)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        return measure(1 if quick else 3)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def measure(rounds: int) -> BenchResult:
     model = small_llama()
     engine_rates, single_rates, batch_rates = [], [], []
-    for _ in range(1 if quick else 3):
-        engine = HFEngine(model, max_context=512, max_batch=EPISODES)
+    for _ in range(rounds):
+        engine = HFEngine(model, max_context=1024, max_batch=EPISODES)
         began = time.perf_counter()
         engine_rates.append(asyncio.run(with_engine(engine)) / (time.perf_counter() - began))
         began = time.perf_counter()
@@ -98,10 +109,14 @@ def run(quick: bool = False) -> BenchResult:
     figures = {
         "engine_tokens_per_s": statistics.median(engine_rates),
         "generate_tokens_per_s": statistics.median(single_rates),
-        "padded_batch_tokens_per_s": statistics.median(batch_rates),
+        "batched_generate_tokens_per_s": statistics.median(batch_rates),
         "prompt_tokens_cached": engine.stats.cached_tokens / engine.stats.prompt_tokens,
         "occupancy": engine.stats.occupancy,
     }
     figures["speedup_vs_generate"] = figures["engine_tokens_per_s"] / figures["generate_tokens_per_s"]
-    figures["speedup_vs_padded_batch"] = figures["engine_tokens_per_s"] / figures["padded_batch_tokens_per_s"]
-    return BenchResult(figures, (Target("speedup_vs_generate", ">=", 3.0),))
+    figures["speedup_vs_batched_generate"] = (
+        figures["engine_tokens_per_s"] / figures["batched_generate_tokens_per_s"]
+    )
+    return BenchResult(
+        figures, (Target("speedup_vs_generate", ">=", 3.0), Target("speedup_vs_batched_generate", ">=", 3.0))
+    )

@@ -316,21 +316,25 @@ class HFEngine:
         width = max(map(len, news))
         ids = np.zeros((len(news), width), np.int64)
         positions = np.zeros((len(news), width), np.int64)
-        slots = np.full((len(news), width), self._pool.trash, np.int64)
+        rows = self._pool.row[[request.slot for request in requests]]
+        write = np.full((len(news), width), self._pool.trash, np.int64)
         for row, (request, new) in enumerate(zip(requests, news, strict=True)):
             ids[row, : len(new)] = new
             positions[row, : len(new)] = np.arange(request.cached, request.cached + len(new))
-            slots[row, : len(new)] = request.slot
+            write[row, : len(new)] = rows[row]
         last = np.array([len(new) - 1 for new in news])
-        return self._forward(ids, positions, slots, np.array([r.slot for r in requests]), last)
+        return self._forward(ids, positions, write, rows, last)
 
     def _decode(self, requests: list[Request]) -> None:
-        ids = np.array([[request.ids[-1]] for request in requests], np.int64)
         slots = np.array([request.slot for request in requests], np.int64)
+        order = self._pool.pack(slots)
+        requests, slots = [requests[index] for index in order], slots[order]
+        ids = np.array([[request.ids[-1]] for request in requests], np.int64)
         positions = self._pool.counts[slots]
         self._pool.reserve(int(positions.max()) + 1)
+        rows = self._pool.row[slots]
         logits = self._forward(
-            ids, positions[:, None], slots[:, None], slots, np.zeros(len(requests), np.int64)
+            ids, positions[:, None], rows[:, None], None, np.zeros(len(requests), np.int64)
         )
         self._pool.tokens[slots, positions] = ids[:, 0]
         self._pool.counts[slots] += 1
@@ -338,16 +342,21 @@ class HFEngine:
         self._sample(requests, logits)
 
     def _forward(
-        self, ids: np.ndarray, positions: np.ndarray, slots: np.ndarray, read: np.ndarray, last: np.ndarray
+        self,
+        ids: np.ndarray,
+        positions: np.ndarray,
+        write: np.ndarray,
+        read: np.ndarray | None,
+        last: np.ndarray,
     ) -> torch.Tensor:
-        """float32 logits of query `last[i]` of row i, shape (rows, vocabulary)."""
+        """float32 logits of query `last[i]` of row i, shape (rows, vocabulary); `write` and `read` as in `SlotCache`."""
         span = int(positions.max()) + 1
         place = torch.from_numpy(positions).to(self.device)
         cache = SlotCache(
             self._pool,
-            torch.from_numpy(slots).to(self.device),
+            torch.from_numpy(write).to(self.device),
             place,
-            torch.from_numpy(read).to(self.device),
+            None if read is None else torch.from_numpy(read).to(self.device),
             span,
         )
         mask = (torch.arange(span, device=self.device) <= place[:, :, None])[:, None]

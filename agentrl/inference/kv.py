@@ -3,6 +3,9 @@
 A slot holds the keys and values of one token sequence from position 0. `SlotCache` is a view for one forward
 pass: each batch row writes its new tokens at their own positions of its own slot and attends to that slot. Rows
 of unequal length need no padding of the past; the mask says what each query may see.
+
+Where a slot lies in memory is the pool's business: before a decode step `pack` moves the running slots to the front
+(only those that are not there yet), so that attention reads one slice instead of a copy.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ class KVPool:
         counts: how many of them are valid, shape (slots,).
         busy: which slots a running request owns, shape (slots,).
         used: when each slot was last used, shape (slots,); the smallest is evicted first.
+        row: where each slot lies in the tensors, shape (slots,).
 
     One more row than `slots` is kept: the padded queries of a ragged prefill write there.
     """
@@ -34,10 +38,12 @@ class KVPool:
         self.counts = np.zeros(slots, np.int64)
         self.busy = np.zeros(slots, bool)
         self.used = np.zeros(slots, np.int64)
+        self.row = np.arange(slots)
         self._tick = 0
 
     @property
     def trash(self) -> int:
+        """The row that nobody reads."""
         return self.slots
 
     def layer(self, index: int, like: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
@@ -100,18 +106,43 @@ class KVPool:
 
     def copy(self, source: int, target: int, tokens: int) -> None:
         """Copy the first `tokens` tokens of one slot into another."""
+        a, b = int(self.row[source]), int(self.row[target])
         for store in (self.keys, self.values):
             for tensor in store.values():
-                tensor[target, :, :tokens] = tensor[source, :, :tokens]
+                tensor[b, :, :tokens] = tensor[a, :, :tokens]
+
+    def pack(self, slots: np.ndarray) -> np.ndarray:
+        """Move `slots` to the first rows; returns the order of `slots` in which they lie there now."""
+        n = len(slots)
+        taken = np.zeros(n, bool)
+        taken[self.row[slots][self.row[slots] < n]] = True
+        holes = iter(np.flatnonzero(~taken))
+        at = np.empty(self.slots, np.int64)
+        at[self.row] = np.arange(self.slots)
+        for slot in slots[self.row[slots] >= n]:
+            hole = next(holes)
+            self._swap(int(slot), int(at[hole]))
+        return np.argsort(self.row[slots])
+
+    def _swap(self, one: int, two: int) -> None:
+        """Exchange the places of two slots."""
+        a, b = int(self.row[one]), int(self.row[two])
+        tokens = int(max(self.counts[one], self.counts[two]))
+        for store in (self.keys, self.values):
+            for tensor in store.values():
+                kept = tensor[a, :, :tokens].clone()
+                tensor[a, :, :tokens] = tensor[b, :, :tokens]
+                tensor[b, :, :tokens] = kept
+        self.row[one], self.row[two] = b, a
 
 
 class SlotCache:
     """What the model takes for its cache during one forward pass.
 
     Args:
-        write_slots, write_positions: where each new token goes, shape (rows, queries).
-        read_slots: the slot that each row attends to, shape (rows,).
-        span: how many positions of the slots are read.
+        write_rows, write_positions: where each new token goes in the pool's tensors, shape (rows, queries).
+        read_rows: what each batch row attends to, shape (rows,); None for the pool's first rows, in order.
+        span: how many positions are read.
     """
 
     is_compileable = False
@@ -119,13 +150,13 @@ class SlotCache:
     def __init__(
         self,
         pool: KVPool,
-        write_slots: torch.Tensor,
+        write_rows: torch.Tensor,
         write_positions: torch.Tensor,
-        read_slots: torch.Tensor,
+        read_rows: torch.Tensor | None,
         span: int,
     ) -> None:
-        self.pool, self.read_slots, self.span = pool, read_slots, span
-        self.write_slots, self.write_positions = write_slots, write_positions
+        self.pool, self.read_rows, self.span = pool, read_rows, span
+        self.write_rows, self.write_positions = write_rows, write_positions
 
     def update(
         self, key: torch.Tensor, value: torch.Tensor, layer_idx: int, *args: Any, **kwargs: Any
@@ -133,10 +164,12 @@ class SlotCache:
         """Store new keys and values, (rows, heads, queries, head size); return those to attend to."""
         keys, values = self.pool.layer(layer_idx, key)
         # Index arrays around a slice put their axes first: (rows, queries, heads, head size).
-        keys[self.write_slots, :, self.write_positions] = key.transpose(1, 2)
-        values[self.write_slots, :, self.write_positions] = value.transpose(1, 2)
-        seen_keys = keys[:, :, : self.span].index_select(0, self.read_slots)
-        seen_values = values[:, :, : self.span].index_select(0, self.read_slots)
+        keys[self.write_rows, :, self.write_positions] = key.transpose(1, 2)
+        values[self.write_rows, :, self.write_positions] = value.transpose(1, 2)
+        if self.read_rows is None:
+            return keys[: len(key), :, : self.span], values[: len(key), :, : self.span]
+        seen_keys = keys[:, :, : self.span].index_select(0, self.read_rows)
+        seen_values = values[:, :, : self.span].index_select(0, self.read_rows)
         return seen_keys, seen_values
 
     def get_seq_length(self, layer_idx: int = 0) -> int:

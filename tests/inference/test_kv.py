@@ -113,3 +113,20 @@ def common(one: list[int], other: list[int]) -> int:
             break
         count += 1
     return count
+
+
+def test_packing_moves_the_running_slots_to_the_front_and_loses_nothing():
+    made = KVPool(6, 4)
+    like = torch.zeros(1, 1, 1, 1)
+    for store in made.layer(0, like):
+        for slot in range(6):
+            store[slot] = slot
+    made.counts[:] = 4
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        slots = rng.permutation(6)[: rng.integers(1, 7)]
+        order = made.pack(slots)
+        assert made.row[slots[order]].tolist() == list(range(len(slots)))
+        assert sorted(made.row.tolist()) == list(range(6))
+        for store in (made.keys[0], made.values[0]):
+            assert [int(store[made.row[slot], 0, 3, 0]) for slot in range(6)] == list(range(6))
