@@ -288,7 +288,6 @@ async def new_weights_are_sampled_from_and_never_mixed(make: Make) -> None:
         assert_exact(models[done.weight_version], given, done, Sampling())
     last = await engine.generate(given, Sampling(max_tokens=12, seed=0))
     assert last.weight_version == 3
-    assert last.cached_tokens == 0 or len({done.weight_version for done in found}) > 1
     assert_exact(models[3], given, last, Sampling())
     await engine.aclose()
     nothing_pending()
