@@ -210,8 +210,11 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         self.closed = True
 
     async def aclose(self) -> None:
-        """`close` for an event loop."""
-        await asyncio.to_thread(self.close) if self.safety != "inline" else self.close()
+        """`close` for an event loop; a thread only where an environment has something of its own to close."""
+        if self.safety == "inline" or type(self).close is ToolEnv.close:
+            self.close()
+        else:
+            await asyncio.to_thread(self.close)
 
     # -- forking -----------------------------------------------------------------------------------
 
