@@ -158,7 +158,8 @@ class RolloutTree:
             InvariantBroken: names the rule and the node it broke on.
         """
         where = f"{self.task.id} turn {len(self.turns)}"
-        turn = replace(turn, id=len(self.turns))
+        if turn.id != len(self.turns):
+            turn = replace(turn, id=len(self.turns))
         if turn.parent is not None:
             if not 0 <= turn.parent < len(self.turns):
                 raise InvariantBroken(
@@ -194,6 +195,10 @@ class RolloutTree:
         """Exactly what the engine was fed to sample turn `node`."""
         segment = last_segment(self.path(node))
         return tuple(fed_ids(segment)[: -len(self.turns[node].completion_ids) or None])
+
+    def __repr__(self) -> str:
+        """Short: a tree holds whole conversations."""
+        return f"RolloutTree({self.task.id}, {len(self.turns)} turns)"
 
     def __iter__(self) -> Iterator[Turn]:
         return iter(self.turns)

@@ -7,6 +7,7 @@ A host owns one environment. Every call has a deadline; a host that missed one, 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import threading
 from collections.abc import Callable, Coroutine, Sequence
@@ -146,13 +147,32 @@ class ThreadHost(Host):
 
     def __init__(self, task: Task, settings: RolloutSettings) -> None:
         super().__init__(task, settings)
+        self._made: Any = None
+        self._hangs = False
         self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()
         threading.Thread(target=self._work, name=f"agentrl-env-{self.subject}", daemon=True).start()
+
+    async def open(self, build: Callable[[], Any]) -> Host:
+        def make() -> Any:
+            # Kept by the thread itself: whoever waits for it may be gone by now, and it has to be closed.
+            self._made = build()
+            return self._made
+
+        return await super().open(make)
 
     async def _run(self, where: Any, seconds: float, function: Callable[[], T]) -> T:
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        self._jobs.put((function, loop, future))
+
+        def job() -> None:
+            try:
+                result, error = function(), None
+            except BaseException as raised:
+                result, error = None, raised
+            if not loop.is_closed():
+                loop.call_soon_threadsafe(settle, future, result, error)
+
+        self._jobs.put(job)
         try:
             async with asyncio.timeout(seconds):
                 return await future
@@ -162,30 +182,35 @@ class ThreadHost(Host):
 
     def _late(self) -> None:
         """A deadline has passed: nothing can stop a thread."""
+        self._hangs = True
 
     async def _close(self) -> None:
+        """Close in the thread, behind what it is doing; one that hangs is not waited for."""
         try:
-            await super()._close()
+            if self._hangs:
+                self._jobs.put(self._close_made)
+            else:
+                await self._call("close", self.settings.close_seconds, self._close_made)
         finally:
             self._jobs.put(None)
 
+    def _close_made(self) -> None:
+        if self._made is not None:
+            self._made.close()
+
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            function, loop, future = job
-            try:
-                result, error = function(), None
-            except BaseException as raised:
-                result, error = None, raised
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(settle, future, result, error)
+            # What `_close_made` raises in a thread that was left behind has nobody to go to.
+            with contextlib.suppress(Exception):
+                job()
 
 
 class ProcessHost(ThreadHost):
     """A child process of its own: what misses its deadline is killed."""
 
     def _late(self) -> None:
-        if self.env is not None:
-            self.env.kill()
+        if self._made is not None:
+            self._made.kill()
 
 
 class AsyncHost(Host):

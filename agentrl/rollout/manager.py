@@ -53,6 +53,10 @@ class Rollouts:
     stats: RolloutStats = field(default_factory=RolloutStats)
     partial: bool = False
 
+    def __repr__(self) -> str:
+        """Short: asyncio asks a finished task's result for it, and the trees are large."""
+        return f"Rollouts({len(self.trees)} trees, {self.stats.usable} of {self.stats.requested} episodes)"
+
 
 async def collect(
     tasks: Sequence[Task],
@@ -203,4 +207,7 @@ def graft(tree: RolloutTree, turns: Sequence[Turn]) -> None:
     """Add a chain of turns to a tree, as a new child of its root."""
     offset = len(tree)
     for turn in turns:
-        tree.add(replace(turn, parent=None if turn.parent is None else turn.parent + offset))
+        if offset:
+            parent = None if turn.parent is None else turn.parent + offset
+            turn = replace(turn, id=turn.id + offset, parent=parent)
+        tree.add(turn)
