@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 .PHONY: demo demo-from-scratch test test-fast lint install clean help
 
 help:
-	@echo "make demo               a small policy learns to use a search engine (about two minutes)"
+	@echo "make demo               a small policy learns to use a search engine (under a minute once installed)"
 	@echo "make demo-from-scratch  the same without the shipped policy: cold start, then RL"
 	@echo "make test               lint, types and the whole suite"
 	@echo "make test-fast          the part that takes under two minutes"
