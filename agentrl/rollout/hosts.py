@@ -97,7 +97,7 @@ class Host:
         try:
             self.env = await self._call("make", self.settings.make_seconds, build)
         except BaseException:
-            await self.close()
+            await finish(self.close())
             raise
         self.tools = [tool.spec for tool in self.env.tools]
         return self
@@ -247,6 +247,21 @@ class AsyncHost(Host):
         except Exception as error:
             self.dirty = True
             raise InfrastructureFailure(where, self.subject, f"{type(error).__name__}: {error}") from error
+
+
+async def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Wait for `work` to its end even if the waiting is cancelled; the cancellation goes on afterwards. Only for work
+    that has a deadline of its own."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
 
 
 def settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:

@@ -18,7 +18,7 @@ from agentrl.core.tree import RolloutTree, Task, Turn
 from agentrl.inference.policy import Policy
 from agentrl.rollout.episode import play
 from agentrl.rollout.gate import Gate
-from agentrl.rollout.hosts import Host, open_host
+from agentrl.rollout.hosts import Host, finish, open_host
 from agentrl.rollout.seeds import derive
 from agentrl.rollout.settings import RolloutSettings
 from agentrl.rollout.stats import RolloutStats
@@ -146,7 +146,7 @@ class Collection:
             if self.gate is not None:
                 self.gate.leave()
             if host is not None:
-                await asyncio.shield(self.close(host))
+                await finish(self.close(host))
 
     async def episode(self, host: Host, job: tuple[int, int], attempt: int) -> None:
         task = self.tasks[job[0]]

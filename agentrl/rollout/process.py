@@ -78,7 +78,7 @@ class ProcessEnv:
         try:
             self._ask("close")
         except InfrastructureFailure:
-            self._process.join(0.1)
+            self._process.join(CLOSE_SECONDS)
             if self._process.is_alive():
                 raise
         finally:
