@@ -201,6 +201,15 @@ def test_several_calls_zero_arguments_and_double_encoding(family_name):
     assert len({call.id for call in parsed.tool_calls}) == 3
 
 
+@pytest.mark.parametrize("family_name", ["chatml", "qwen3", "llama3"])
+@pytest.mark.parametrize("name", ["3", "null", "[1]", '{"a": 1}', "1" * 5000])
+def test_a_name_that_is_no_name_is_survived(family_name, name):
+    codec = codec_for(family_name)
+    said = f'<tool_call>\n{{"name": {name}, "arguments": {{}}}}\n</tool_call>'
+    parsed = codec.parse(codec.tokenizer.encode(said, add_special_tokens=False), TOOLS)
+    assert all(isinstance(call.name, str) for call in parsed.tool_calls)
+
+
 def test_reasoning_is_its_own_channel():
     codec = codec_for("chatml")
     parsed = codec.parse(

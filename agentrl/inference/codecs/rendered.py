@@ -72,9 +72,14 @@ class RendererCodec:
         self, completion_ids: Sequence[int], tools: Sequence[ToolSpec], prompt_ids: Sequence[int] = ()
     ) -> Message:
         """See `Codec.parse`."""
-        parsed = self.renderer.parse_response(
-            list(completion_ids), tools=list(tools) or None, prompt_ids=list(prompt_ids)
-        )
+        try:
+            parsed = self.renderer.parse_response(
+                list(completion_ids), tools=list(tools) or None, prompt_ids=list(prompt_ids)
+            )
+        except (
+            Exception
+        ):  # a parser may choke on what was sampled; then it is text, which the environment answers
+            return Message("assistant", clean(self.decode(completion_ids)))
         return Message(
             "assistant",
             clean(parsed.content or ""),
@@ -125,7 +130,7 @@ def as_object(text: str) -> dict[str, Any] | str:
 def as_call(parsed: Any, index: int) -> ToolCall:
     """A parse attempt as a call. A broken one keeps its raw text as arguments, so that the decoder refuses it."""
     found = NAME.search(parsed.raw or "")
-    name = parsed.name or (found[1] if found else "")
+    name = parsed.name if isinstance(parsed.name, str) and parsed.name else found[1] if found else ""
     if parsed.status not in (ToolCallParseStatus.OK, ToolCallParseStatus.UNKNOWN_TOOL):
         return ToolCall(clean(name), clean(parsed.raw), parsed.id or f"call-{index}")
     arguments = parsed.arguments
