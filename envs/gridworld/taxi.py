@@ -10,7 +10,7 @@ import gymnasium
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
 from agentrl.envs.gridworld.adapter import DiscreteEnv, best_actions
-from agentrl.envs.gridworld.lake import BLOCKS
+from agentrl.envs.gridworld.lake import BLOCKS, bucket
 
 MOVES = ("south", "north", "east", "west")
 STOPS = (
@@ -36,7 +36,7 @@ class TaxiEnv(DiscreteEnv):
 
     def place(self) -> None:
         """The starting states of one split are not those of another."""
-        states = [state for state in starts() if state % 10 in BLOCKS[self.split]]
+        states = [state for state in starts() if bucket(str(state)) in BLOCKS[self.split]]
         # A step that has no common divisor with the length visits every state before it repeats one.
         self.seen = states[(self.task_seed * 7919) % len(states)]
         self.inner.unwrapped.s = self.seen  # type: ignore[union-attr]

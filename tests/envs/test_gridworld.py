@@ -36,7 +36,7 @@ def test_the_expert_solves_every_task_of_every_split(name, floor):
         assert np.mean(solved) >= floor
 
 
-@pytest.mark.parametrize("name", ["CliffWalking-v0", "Taxi-v0"])
+@pytest.mark.parametrize("name", ["FrozenLake-v0", "CliffWalking-v0", "Taxi-v0"])
 def test_splits_share_no_starting_state(name):
     env = agentrl.make(name)
     starts = {}
