@@ -1,0 +1,108 @@
+"""No isolation at all: commands of trusted code, run on this machine as this user. It refuses unless told so.
+
+The same supervisor keeps deadlines and bounds output; nothing else is held. For debugging, and for machines on which
+neither Docker nor bubblewrap can work.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
+from agentrl.sandboxes.bubblewrap import refuse_docker_only
+from agentrl.sandboxes.link import Link
+from agentrl.sandboxes.owner import Label
+from agentrl.sandboxes.spawn import gone, spawn
+from agentrl.sandboxes.supervised import Handle, SupervisedSandbox
+
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+
+
+class Local(Backend):
+    """See the module.
+
+    Args:
+        unsafe: the user knows that nothing is isolated.
+    """
+
+    name = "local"
+
+    def __init__(self, *, unsafe: bool = False) -> None:
+        self.unsafe = unsafe
+
+    async def start(self, spec: SandboxSpec) -> SupervisedSandbox:
+        if not self.unsafe:
+            raise SandboxUnavailable(
+                "the local backend isolates nothing: pass unsafe=true (--sandbox local-unsafe) for code that you trust, "
+                "else use bubblewrap or docker"
+            )
+        refuse_docker_only(spec, self.name)
+        label = Label.new()
+        folder = Path(tempfile.mkdtemp(prefix="agentrl-local-"))
+        (folder / "workspace").mkdir()
+        settings = {
+            "workspace": str(folder / "workspace"),
+            "watch": True,
+            "memory": spec.memory,
+            "processes": spec.processes,
+            "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
+        }
+        argv = [sys.executable, "-I", "-S", str(SUPERVISOR), json.dumps(settings), label.text()]
+        env = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": settings["workspace"],
+            "LANG": "C.UTF-8",
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "PYTHONHASHSEED": "0",
+        }
+
+        async def clear() -> None:
+            await asyncio.to_thread(remove_tree, folder)
+
+        try:
+            process, ours = await spawn(argv, cwd=settings["workspace"], env={k: str(v) for k, v in env.items()})
+        except BaseException:
+            await asyncio.shield(clear())
+            raise
+
+        async def destroy() -> None:
+            # The supervisor ends by itself when its input does, and only it knows what is to die with it.
+            try:
+                async with asyncio.timeout(10):
+                    while process.poll() is None:
+                        await asyncio.sleep(0.002)
+            except TimeoutError:
+                raise SandboxFailure(label.sandbox, "its supervisor did not end") from None
+            finally:
+                await gone(process)
+                await clear()
+
+        try:
+            reader, writer = await asyncio.open_connection(sock=ours)
+            link = Link(reader, writer, label.sandbox)
+            try:
+                await link.greet(spec.start_seconds)
+            except BaseException:
+                await link.close()
+                raise
+        except BaseException:
+            await asyncio.shield(destroy())
+            raise
+        sandbox = SupervisedSandbox(
+            label.sandbox, self.name, spec, link, Handle(destroy, folders=(".",)), self.start
+        )
+        sandbox.workspace = str(settings["workspace"])
+        return sandbox
+
+
+def remove_tree(folder: Path) -> None:
+    """Remove a folder whatever the modes in it."""
+    for path, _, _ in os.walk(folder):
+        os.chmod(path, 0o700)
+    shutil.rmtree(folder)
