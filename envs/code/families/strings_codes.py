@@ -1,0 +1,370 @@
+"""Families about strings that stand for something else: escapes, ciphers, check characters, numerals.
+
+Invariant: where there is a way there and a way back, a property tests each against the other one's rule.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+
+from agentrl.envs.code.families.writing import fill, functions, letters
+from agentrl.envs.code.task import Family, Problem
+
+
+def escape_codec(rng: random.Random) -> Problem:
+    mark = rng.choice("\\%^!~$")
+    plain = rng.sample("|,;:=/#&", 3)
+    codes = dict(zip(plain, rng.sample("abpqrsuvxyz", 3), strict=True))
+    codes["\n"] = rng.choice("nN")
+    codes[mark] = rng.choice([mark, "m"])
+    fault, name = rng.choice(
+        [("ValueError", "ValueError"), ("KeyError", "KeyError"), ("LookupError", "LookupError")]
+    )
+    source = fill(
+        """
+        MARK = <<mark!r>>
+        CODES = <<codes!r>>
+        PLAIN = {code: character for character, code in CODES.items()}
+
+
+        def escape(text: str) -> str:
+            return "".join(MARK + CODES[character] if character in CODES else character for character in text)
+
+
+        def unescape(text: str) -> str:
+            parts, index = [], 0
+            while index < len(text):
+                character = text[index]
+                if character == MARK:
+                    index += 1
+                    if index == len(text) or text[index] not in PLAIN:
+                        raise <<fault>>(f"bad escape at {index - 1}")
+                    character = PLAIN[text[index]]
+                elif character in CODES:
+                    raise <<fault>>(f"unescaped {character!r} at {index}")
+                parts.append(character)
+                index += 1
+            return "".join(parts)
+        """,
+        mark=mark, codes=codes, fault=fault,
+    )  # fmt: skip
+    table = "\n".join(
+        f"    - {'a line feed' if c == chr(10) else f'`{c}`'} becomes `{mark}{code}`"
+        for c, code in codes.items()
+    )
+    statement = f"""
+    Write `escape(text: str) -> str` and its inverse `unescape(text: str) -> str` in `solution.py`.
+
+    `escape` replaces these characters by two characters each and leaves all others as they are:
+
+{table}
+
+    `unescape` turns the two-character sequences back, reading from left to right. It raises `{name}` if a `{mark}` is at the
+    end of the text or is followed by a character that no sequence has there, and also if one of the replaced
+    characters other than `{mark}` (for example `{plain[0]}` or a line feed) occurs in its argument.
+    """
+    special = "".join(codes)
+    code = "".join(codes.values())
+
+    def wild(size: int) -> str:
+        return letters(rng, special + code + " é", size)
+
+    def back(text: str) -> str:
+        tail = re.escape(mark) + "(.)"
+        return re.sub(tail, lambda match: {v: k for k, v in codes.items()}[match[1]], text)
+
+    long = wild(400)
+
+    def inverts(answers: list[str]) -> bool:
+        return (
+            back(answers[0]) == long and answers[1] == long and not set(answers[0]) & (set(special) - {mark})
+        )
+
+    escaped = "".join(mark + codes[c] if c in codes else c for c in long)
+    first = f"{plain[0]}x{mark}{codes[plain[1]]} y{plain[2]}"
+    return functions(
+        statement,
+        source,
+        [("escape", first), ("unescape", f"{mark}{codes[plain[0]]}-{mark}{codes[mark]}"), ("unescape", "x" + mark)],
+        [
+            [("escape", ""), ("escape", mark * 3)],
+            ("escape", special * 2), ("escape", "é\n\n" + code),
+            *(("escape", wild(size)) for size in (9, 20, 60)),
+            [("unescape", ""), ("unescape", mark + codes[mark] + codes[mark])],
+            ("unescape", "".join(mark + c for c in code) + "日"),
+            [("unescape", mark), ("unescape", "ab" + mark + "Z"), ("unescape", "ok" + plain[1])],
+            [("unescape", mark + codes["\n"] + "\n"), ("unescape", mark + plain[0])],
+            [("unescape", escaped[: len(escaped) // 2].rstrip(mark) + "end" + mark), ("unescape", mark + " ")],
+        ],
+        [("round-trip", [("escape", long), ("unescape", escaped)], inverts)],
+    )  # fmt: skip
+
+
+def rotor_cipher(rng: random.Random) -> Problem:
+    pool = rng.choice(
+        ["abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyz0123456789", "ABCDEFGHIJKLMNOPQRSTUVWXYZ "]
+    )
+    ring = "".join(rng.sample(pool, rng.randint(12, 20)))
+    start, step = rng.randint(1, 9), rng.randint(1, 5)
+    moves, rule = rng.choice(
+        [
+            (
+                "after each character of the ring (not after others) the shift grows by",
+                "if character in RING:",
+            ),
+            ("after each character of the text, in the ring or not, the shift grows by", "if True:"),
+            (
+                f"after each `{ring[0]}` of the plain text (not after other characters) the shift grows by",
+                f"if plain == {ring[0]!r}:",
+            ),
+        ]
+    )
+    source = fill(
+        """
+        RING = <<ring!r>>
+
+
+        def encode(text: str) -> str:
+            return turn(text, 1)
+
+
+        def decode(text: str) -> str:
+            return turn(text, -1)
+
+
+        def turn(text: str, sign: int) -> str:
+            shift, parts = <<start>>, []
+            for character in text:
+                result = character
+                if character in RING:
+                    result = RING[(RING.index(character) + sign * shift) % len(RING)]
+                parts.append(result)
+                plain = character if sign == 1 else result
+                <<rule>>
+                    shift += <<step>>
+            return "".join(parts)
+        """,
+        ring=ring, start=start, step=step, rule=rule,
+    )  # fmt: skip
+    statement = f"""
+    Write `encode(text: str) -> str` and its inverse `decode(text: str) -> str` in `solution.py`.
+
+    The ring is the string {ring!r} of {len(ring)} characters; after its last character comes its first again. `encode`
+    replaces every character of the ring by the one that stands `shift` places further on in the ring; characters that
+    are not in the ring stay as they are. For the first character of the text the shift is {start}; {moves} {step}.
+    `decode` undoes this: `decode(encode(text)) == text` for every text.
+    """
+
+    def spin(text: str, sign: int) -> str:
+        shift, result = start, ""
+        for old in text:
+            new = ring[(ring.index(old) + sign * shift) % len(ring)] if old in ring else old
+            result += new
+            plain = old if sign == 1 else new
+            grows = {"if character in RING:": old in ring, "if True:": True}.get(rule, plain == ring[0])
+            shift += step * grows
+        return result
+
+    def sample(size: int) -> str:
+        return letters(rng, ring + ring[0] * 5 + ".é ", size)
+
+    long = sample(500)
+    secret = spin(long, 1)
+    inputs = [
+        [("encode", ""), ("encode", ring)],
+        ("encode", ring[0] * 40),
+        ("encode", ".é日" + ring[-1] * 3 + "!?" + ring[:5]),
+    ]
+    inputs += [("encode", sample(size)) for size in (5, 15, 80)]
+    inputs += [("decode", ring), ("decode", ring[1] * 30), ("decode", spin(ring[0] * 9 + ".é " + ring, 1))]
+    inputs += [("decode", sample(size)) for size in (8, 50)]
+    return functions(
+        statement,
+        source,
+        [("encode", ring[:3] + "!" + ring[0] * 2 + ring[3:6]), ("decode", ring[2:6])],
+        inputs,
+        [
+            ("decodes-the-code", [("encode", long)], lambda a: spin(a[0], -1) == long),
+            (
+                "finds-the-plain-text",
+                [("decode", secret), ("decode", "")],
+                lambda a: spin(a[0], 1) == secret and a[1] == "",
+            ),
+        ],
+    )
+
+
+def check_characters(rng: random.Random) -> Problem:
+    alphabet = "".join(sorted(rng.sample("ABCDEFGHJKLMNPQRSTUVWXYZ", 13))) + "0123456789"
+    weights = rng.sample(range(1, 23), rng.randint(3, 5))
+    offset, front = rng.randint(0, 22), rng.random() < 0.5
+    side, order = rng.choice([("first", "code"), ("last", "code[::-1]")])
+    source = fill(
+        """
+        ALPHABET = <<alphabet!r>>
+        WEIGHTS = <<weights!r>>
+
+
+        def character(code: str) -> str:
+            if not code or set(code) - set(ALPHABET):
+                raise ValueError(f"not a code: {code!r}")
+            total = <<offset>>
+            for index, letter in enumerate(<<order>>):
+                total += ALPHABET.index(letter) * WEIGHTS[index % len(WEIGHTS)]
+            return ALPHABET[total % len(ALPHABET)]
+
+
+        def sign(code: str) -> str:
+            return <<signed>>
+
+
+        def verify(signed: str) -> bool:
+            cleaned = signed.replace("-", "").replace(" ", "").upper()
+            if len(cleaned) < 2 or set(cleaned) - set(ALPHABET):
+                return False
+            return sign(<<body>>) == cleaned
+        """,
+        alphabet=alphabet, weights=weights, offset=offset, order=order,
+        signed="character(code) + code" if front else "code + character(code)",
+        body="cleaned[1:]" if front else "cleaned[:-1]",
+    )  # fmt: skip
+    place = "in front of" if front else "behind"
+    statement = f"""
+    Write `sign(code: str) -> str` and `verify(signed: str) -> bool` in `solution.py`.
+
+    Codes consist of the {len(alphabet)} characters of `{alphabet}`; the value of a character is its index in this string
+    (0 to {len(alphabet) - 1}). The check sum of a code is {offset} plus the sum of each character's value times its weight. The
+    weights {", ".join(map(str, weights))} are given out in this order, beginning with the {side} character of the code, and start again
+    when they are used up. The check character is the one whose value is the check sum modulo {len(alphabet)}.
+
+    `sign` returns the code with the check character {place} it; for an empty code or one with any other character it raises
+    `ValueError`. `verify` ignores hyphens and spaces, and case (`str.upper()`); it returns whether what remains is a code of at least one
+    character that is signed correctly, and never raises.
+    """
+
+    def value(code: str) -> str:
+        line = code if side == "first" else code[::-1]
+        total = sum(alphabet.index(c) * weights[i % len(weights)] for i, c in enumerate(line))
+        return alphabet[(offset + total) % len(alphabet)]
+
+    def signed(code: str) -> str:
+        return value(code) + code if front else code + value(code)
+
+    codes = [letters(rng, alphabet, size) for size in (4, 8, 11, 30, 200)]
+    good = signed(codes[2])
+    spoiled = [
+        good[:i] + alphabet[(alphabet.index(c) + rng.randint(1, 22)) % 23] + good[i + 1 :]
+        for i, c in enumerate(good)
+    ]
+    spaced = " ".join(good[i : i + 3] for i in range(0, len(good), 3))
+    other = next(c for c in "ABCDEFGHJKLMNPQRSTUVWXYZ" if c not in alphabet)
+    samples = [letters(rng, alphabet, rng.randint(1, 12)) for _ in range(20)]
+    return functions(
+        statement,
+        source,
+        [("sign", codes[0]), ("verify", signed(codes[0]).lower()), ("verify", codes[0])],
+        [
+            *(("sign", code) for code in codes[1:]), *(("sign", c) for c in (alphabet[0], alphabet[-1] * 7)),
+            [("sign", ""), ("sign", codes[1][:2] + "-" + codes[1][2:]), ("sign", codes[0] + other), ("sign", codes[1].lower() + "é")],
+            [("verify", good), ("verify", spaced.lower()), ("verify", good + alphabet[3])],
+            [("verify", text) for text in ("", "-", alphabet[0], signed(alphabet[5]), other + good)],
+        ],
+        [
+            ("every-change-is-noticed", [("verify", s) for s in [*spoiled, good + "- "]], lambda a: a == [False] * len(spoiled) + [True]),
+            ("signatures-hold", [("sign", s) for s in samples], lambda a: a == [signed(s) for s in samples]),
+        ],
+    )  # fmt: skip
+
+
+def numerals(rng: random.Random) -> Problem:
+    symbols = rng.sample("ACDHKLMOPQRSTUVXYZ", 5)
+    sizes = [1]
+    for _ in range(4):
+        sizes.append(sizes[-1] * rng.choice([3, 4, 5, 6, 10]))
+    mark, most = rng.choice(["", "-", "'", "~"]), rng.randint(2, 4)
+    top = sizes[-1] * most + rng.randint(0, sizes[3])
+    tokens = list(zip(symbols, sizes, strict=True))
+    tokens += [(symbols[i] + mark + symbols[i + 1], sizes[i + 1] - sizes[i]) for i in range(4)]
+    source = fill(
+        """
+        TOKENS = <<tokens!r>>  # the greatest first
+
+
+        def spell(number: int) -> str:
+            if not 1 <= number <= <<top>>:
+                raise ValueError(f"{number} is out of range")
+            text = ""
+            for token, size in TOKENS:
+                text += token * (number // size)
+                number %= size
+            return text
+
+
+        def value(numeral: str) -> int:
+            number, rest = 0, numeral
+            for token, size in TOKENS:
+                while rest.startswith(token):
+                    number, rest = number + size, rest.removeprefix(token)
+            if rest or spell(number) != numeral:
+                raise ValueError(f"not a numeral: {numeral!r}")
+            return number
+        """,
+        tokens=sorted(tokens, key=lambda token: -token[1]), top=top,
+    )  # fmt: skip
+    statement = f"""
+    Write `spell(number: int) -> str` and `value(numeral: str) -> int` in `solution.py`, for numbers from 1 to {top}.
+
+    There are five symbols: {", ".join(f"`{a}` is worth {v}" for a, v in tokens[:5])}. Besides, for every two neighbours of this
+    list there is a token, the smaller symbol followed by {f"`{mark}` and " if mark else ""}the larger symbol, that is worth the
+    difference of the two; the first is `{tokens[5][0]}`, worth {tokens[5][1]}. A number is spelled by writing down, again and again, the symbol or
+    token of the greatest worth that does not exceed what is left, until nothing is left.
+
+    `value` is the inverse of `spell`. `spell` raises `ValueError` for a number out of range, `value` raises `ValueError`
+    for everything that `spell` never returns (the empty string, symbols in another order or number, and so on).
+    """
+
+    def worth(numeral: str) -> int:
+        plain = [sizes[symbols.index(c)] for c in numeral if c != mark]
+        return sum(-a if a < b else a for a, b in zip(plain, [*plain[1:], 0], strict=True))
+
+    def spelled(number: int) -> str:
+        text = ""
+        for token, size in sorted(tokens, key=lambda token: -token[1]):
+            text, number = text + token * (number // size), number % size
+        return text
+
+    some = rng.sample(range(2, top), 60)
+    a, b, c = symbols[:3]
+    wrong = [
+        "",
+        a * (sizes[1] + 1),
+        a + mark + c,
+        b + mark + a,
+        a + b + a + b,
+        spelled(top) + spelled(1),
+        spelled(some[0]) + "B",
+        a + mark,
+    ]
+    wrong = [w for w in wrong if w not in {spelled(n) for n in range(1, top + 1)}]
+    edges = sorted({sizes[2] - 1, sizes[2], sizes[3] - sizes[2], sizes[3] + sizes[1] - 1, top - 1})
+    return functions(
+        statement,
+        source,
+        [("spell", some[1]), ("value", spelled(some[2])), ("spell", top + 1)],
+        [
+            ("spell", 1), ("spell", top), [("spell", n) for n in edges], *([("spell", n) for n in some[i : i + 3]] for i in (3, 6, 9)),
+            [("spell", 0), ("spell", -some[0]), ("spell", top * 10)],
+            ("value", spelled(top)), [("value", spelled(n)) for n in edges], *([("value", spelled(n)) for n in some[i : i + 3]] for i in (12, 15)),
+            [("value", text) for text in wrong],
+        ],
+        [("worth-of-the-spelling", [("spell", n) for n in some[20:]], lambda x: [worth(t) for t in x] == some[20:])],
+    )  # fmt: skip
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family("escape-codec", "strings", "medium", escape_codec),
+    Family("rotor-cipher", "strings", "medium", rotor_cipher),
+    Family("check-characters", "strings", "medium", check_characters),
+    Family("invented-numerals", "strings", "medium", numerals),
+)
