@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import functools
 import itertools
-import json
 import os
 import shutil
 import stat
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,8 +31,8 @@ from agentrl.sandboxes.owner import Label
 from agentrl.sandboxes.spawn import gone, spawn
 from agentrl.sandboxes.supervised import Handle, SupervisedSandbox
 
-SOURCE = Path(__file__).with_name("supervisor.py").read_bytes()
-PLACE = "/run/agentrl/supervisor.py"
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+PLACE = "/run/agentrl/supervisor.pyc"
 FIRST_USER, USERS = 1_879_000_000, 65_536  # host users that no distribution gives to anybody
 ETC = {
     "/etc/passwd": "root:x:0:0:root:/root:/bin/sh\nsandbox:x:{user}:{user}::/workspace:/bin/bash\n",
@@ -80,7 +81,7 @@ class Bubblewrap(Backend):
 
             argv = [*prefix(group), program, *arguments(spec, python, file)]
             settings = supervisor_settings(spec, watched=group is None)
-            argv += ["--", python, "-I", "-S", PLACE, json.dumps(settings), label.text()]
+            argv += ["--", python, "-I", "-S", PLACE, repr(settings), label.text()]
             try:
                 process, ours = await spawn(argv, pass_fds=files, env={"PATH": PATH})
             except OSError as error:
@@ -144,7 +145,7 @@ def arguments(spec: SandboxSpec, python: str, file: Any) -> list[str]:
     given += ["--perms", "1777", "--size", tmp, "--tmpfs", "/tmp"]
     given += ["--perms", "1777", "--size", tmp, "--tmpfs", "/dev/shm"]
     given += ["--perms", "0755", "--size", str(spec.workspace_bytes), "--tmpfs", "/workspace"]
-    given += ["--ro-bind-data", file(SOURCE), PLACE]
+    given += ["--ro-bind-data", file(compiled(python)), PLACE]
     given += ["--remount-ro", "/dev"]
     if spec.read_only:
         given += ["--remount-ro", "/"]
@@ -226,6 +227,18 @@ def find_python() -> str:
         "bubblewrap shows the sandbox the host's /usr, and there is no /usr/bin/python3: apt-get install -y python3, "
         "or use --sandbox docker"
     )
+
+
+@functools.cache
+def compiled(python: str) -> bytes:
+    """The supervisor as this interpreter's byte code: compiling it anew would be half of a start."""
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "supervisor.pyc")
+        code = "import py_compile, sys; py_compile.compile(sys.argv[1], cfile=sys.argv[2], doraise=True)"
+        subprocess.run(
+            [python, "-I", "-c", code, str(SUPERVISOR), str(target)], check=True, capture_output=True, timeout=60
+        )
+        return target.read_bytes()
 
 
 def reachable(folder: Path) -> bool:

@@ -115,7 +115,7 @@ class Link:
 
     def send(self, header: dict[str, Any], body: bytes = b"") -> None:
         """Put one frame on its way without waiting."""
-        text = json.dumps(header).encode()
+        text = repr(header).encode()
         self.writer.write(HEADER.pack(len(text), len(body)) + text + body)
 
     def abandon(self, number: int) -> None:

@@ -7,7 +7,6 @@ neither Docker nor bubblewrap can work.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import shutil
 import sys
@@ -53,7 +52,7 @@ class Local(Backend):
             "processes": spec.processes,
             "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
         }
-        argv = [sys.executable, "-I", "-S", str(SUPERVISOR), json.dumps(settings), label.text()]
+        argv = [sys.executable, "-I", "-S", str(SUPERVISOR), repr(settings), label.text()]
         env = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": settings["workspace"],
@@ -103,6 +102,9 @@ class Local(Backend):
 
 def remove_tree(folder: Path) -> None:
     """Remove a folder whatever the modes in it."""
-    for path, _, _ in os.walk(folder):
-        os.chmod(path, 0o700)
+    opened = [folder]
+    while opened:
+        place = opened.pop()
+        os.chmod(place, 0o700)  # before it is listed
+        opened += [Path(item.path) for item in os.scandir(place) if item.is_dir(follow_symlinks=False)]
     shutil.rmtree(folder)

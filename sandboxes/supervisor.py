@@ -1,33 +1,38 @@
 """The one trusted process inside a sandbox: runs commands, bounds their output, kills what is late, moves files.
 
 It is self-contained (standard library, Python 3.8 or newer) because it travels into images that know nothing of this
-package. It speaks frames on its standard input and output: two big-endian 32-bit lengths, a JSON header, a body.
+package. It speaks frames on its standard input and output: two big-endian 32-bit lengths, a header, a body. What it
+hears is a Python literal (from its host, which it trusts); what it says is JSON (to a host that trusts nobody).
 
 Invariants: commands never hold its descriptors and cannot open them (it is not dumpable); every command has a runner
 of its own, a subreaper, so that whatever it forks, detaches or orphans stays under that runner and dies with it; memory
 does not grow with what commands print; when its input ends, everything ends.
 
-Usage: python3 -I -S supervisor.py '{"workspace": ..., "memory": bytes or 0, "processes": n, ...}' [label]
+Usage: python3 -I -S supervisor.py "{'workspace': ..., 'memory': bytes or 0, 'processes': n, ...}" [label]
 """
 
-import ctypes
+# Only modules in C: it starts with every sandbox, and `json`, `signal`, `selectors` and `ctypes` would double its time.
+import _ctypes
+import _signal as signal
+import _stat as stat
 import errno
-import json
 import os
 import resource
-import selectors
-import signal
-import stat
-import struct
+import select
 import sys
 import time
+from _json import encode_basestring_ascii
 
 PROTOCOL = 1
 CHUNK = 1 << 16
 BATCH = 1 << 20
-HEADER = struct.Struct("!II")
-PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 1, 4, 36, 38
-libc = ctypes.CDLL(None, use_errno=True)
+PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
+IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTTOU", "SIGXFSZ")
+PRCTL = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
+
+
+def prctl(option, value):
+    _ctypes.call_cdeclfunction(PRCTL, (option, value, 0, 0, 0))
 
 
 class Capture:
@@ -87,13 +92,14 @@ class Supervisor:
         os.close(null)
         os.set_inheritable(self.input, False)
         os.set_inheritable(self.output, False)
-        libc.prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
-        libc.prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-        for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTTOU"):
+        prctl(PR_SET_DUMPABLE, 0)
+        prctl(PR_SET_NO_NEW_PRIVS, 1)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+        for name in IGNORED:
             signal.signal(getattr(signal, name), signal.SIG_IGN)
-        self.selector = selectors.DefaultSelector()
-        self.selector.register(self.input, selectors.EVENT_READ, None)
+        self.poll = select.epoll()
+        self.poll.register(self.input, select.EPOLLIN)
+        self.watching = {}  # fd -> Job
         self.buffer = bytearray()
         self.jobs = {}  # runner pid -> Job
         self.running = {}  # request number -> Job not answered yet
@@ -103,8 +109,8 @@ class Supervisor:
     # -- frames ----------------------------------------------------------------------------------------
 
     def say(self, header, body=b""):
-        text = json.dumps(header).encode()
-        data = memoryview(HEADER.pack(len(text), len(body)) + text + body)
+        text = encode(header).encode()
+        data = memoryview(len(text).to_bytes(4, "big") + len(body).to_bytes(4, "big") + text + body)
         while data:
             data = data[os.write(self.output, data) :]
 
@@ -114,13 +120,13 @@ class Supervisor:
         if not data:
             return False
         self.buffer += data
-        while len(self.buffer) >= HEADER.size:
-            first, second = HEADER.unpack_from(self.buffer)
-            end = HEADER.size + first + second
+        while len(self.buffer) >= 8:
+            first = 8 + int.from_bytes(self.buffer[:4], "big")
+            end = first + int.from_bytes(self.buffer[4:8], "big")
             if len(self.buffer) < end:
                 break
-            header = json.loads(bytes(self.buffer[HEADER.size : HEADER.size + first]).decode())
-            body = bytes(self.buffer[HEADER.size + first : end])
+            header = literal(bytes(self.buffer[8:first]).decode())
+            body = bytes(self.buffer[first:end])
             del self.buffer[:end]
             self.obey(header, body)
         return True
@@ -141,12 +147,13 @@ class Supervisor:
         shell = next((path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh")
         self.say({"hello": PROTOCOL, "pid": os.getpid(), "uid": os.getuid(), "python": sys.version.split()[0], "shell": shell})
         while True:
-            for key, _ in self.selector.select(self.patience()):
-                if key.data is None:
+            patience = self.patience()
+            for fd, _ in self.poll.poll(-1 if patience is None else patience):
+                if fd == self.input:
                     if not self.hear():
                         return
-                else:
-                    self.pump(key.fd, key.data)
+                elif fd in self.watching:
+                    self.pump(fd, self.watching[fd])
             self.look_after()
 
     def patience(self):
@@ -192,7 +199,8 @@ class Supervisor:
             self.ended(job)
 
     def drop(self, job, fd):
-        self.selector.unregister(fd)
+        self.poll.unregister(fd)
+        del self.watching[fd]
         if job.channel is not None and job.channel == fd:
             job.channel = None
         del job.fds[fd]
@@ -343,9 +351,9 @@ class Supervisor:
                 view = view[os.write(given, view) :]
             os.lseek(given, 0, os.SEEK_SET)
         if header.get("channel"):
-            import socket
+            import _socket
 
-            one, two = socket.socketpair()
+            one, two = _socket.socketpair()  # of the C module: no Python code to load
             outer, inner = one.detach(), two.detach()
         ends = (given, pairs["out"][1], pairs["err"][1], inner)
         try:
@@ -371,7 +379,8 @@ class Supervisor:
             job.channel = outer
         for fd in job.fds:
             os.set_blocking(fd, False)
-            self.selector.register(fd, selectors.EVENT_READ, job)
+            self.poll.register(fd, select.EPOLLIN)
+            self.watching[fd] = job
         self.jobs[pid] = job
         self.running[number] = job
 
@@ -385,7 +394,7 @@ class Supervisor:
                     os.close(fd)
                 except OSError:
                     continue  # the listing's own descriptor
-        libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
         os.setsid()
         try:
             child = os.fork()
@@ -519,7 +528,7 @@ class Supervisor:
             found.append([os.path.relpath(path, self.workspace), kind_of(found_stat), found_stat.st_size, mode])
             if len(found) > header.get("limit", 100000):
                 raise Refused("large", "more than %d entries" % header.get("limit", 100000))
-        text = json.dumps(found, ensure_ascii=True).encode()
+        text = encode(found).encode()
         for start in range(0, max(1, len(text)), BATCH):
             last = start + BATCH >= len(text)
             self.say({"id": number} if last else {"id": number, "more": True}, text[start : start + BATCH])
@@ -532,7 +541,9 @@ class Supervisor:
             root = self.workspace if folder == "." else folder
             for path, found in walk(root):
                 mode = stat.S_IMODE(found.st_mode)
-                entry = {"path": path, "mode": mode, "mtime": found.st_mtime_ns}
+                # Relative to the workspace, which may be elsewhere where this is unpacked.
+                name = os.path.relpath(path, self.workspace) if folder == "." else path
+                entry = {"path": name, "mode": mode, "mtime": found.st_mtime_ns}
                 if stat.S_ISLNK(found.st_mode):
                     batch.add(dict(entry, link=os.readlink(path)), b"")
                 elif stat.S_ISDIR(found.st_mode):
@@ -555,7 +566,7 @@ class Supervisor:
     def do_unpack(self, number, header, body):
         offset = 0
         for entry in header["entries"]:
-            path, size = entry["path"], entry["size"]
+            path, size = os.path.join(self.workspace, entry["path"]), entry["size"]
             data = body[offset : offset + size]
             offset += size
             if "link" in entry:
@@ -581,8 +592,9 @@ class Supervisor:
     def do_settle(self, number, header, body):
         """Modes and times of folders, innermost first, once everything is in them."""
         for entry in reversed(header["entries"]):
-            os.utime(entry["path"], ns=(entry["mtime"], entry["mtime"]))
-            os.chmod(entry["path"], entry["mode"])
+            path = os.path.join(self.workspace, entry["path"])
+            os.utime(path, ns=(entry["mtime"], entry["mtime"]))
+            os.chmod(path, entry["mode"])
         self.say({"id": number})
 
 
@@ -619,13 +631,9 @@ def become(argv, env, cwd, ends, settings):
             os.set_inheritable(3, True)
         else:
             os.dup2(channel, 3)
-    for name in range(1, signal.NSIG):
-        if name not in (signal.SIGKILL, signal.SIGSTOP):
-            try:
-                signal.signal(name, signal.SIG_DFL)
-            except (OSError, ValueError):
-                continue  # reserved by the C library
-    libc.prctl(PR_SET_DUMPABLE, 1, 0, 0, 0)  # or the next file would not be ours to write
+    for name in IGNORED:
+        signal.signal(getattr(signal, name), signal.SIG_DFL)
+    prctl(PR_SET_DUMPABLE, 1)  # or the next file would not be ours to write
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")  # the kernel takes commands before their supervisor
     for name, value in settings.get("rlimits", {}).items():
@@ -649,10 +657,11 @@ def reason(error):
 
 def bound_writes(fd, seconds):
     """Bound how long a write to a socket may wait."""
-    import socket
+    import _socket
 
-    with socket.socket(fileno=os.dup(fd)) as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", seconds, 0))
+    one = _socket.socket(fileno=os.dup(fd))
+    one.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, seconds.to_bytes(8, sys.byteorder) + bytes(8))
+    one.close()
 
 
 def processes():
@@ -799,8 +808,26 @@ def remove(path):
         os.unlink(path)
 
 
+def literal(text):
+    """A Python literal, from the host."""
+    return eval(text, {"__builtins__": {}})
+
+
+def encode(value):
+    """Plain data as JSON."""
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, dict):
+        return "{%s}" % ",".join("%s:%s" % (encode_basestring_ascii(key), encode(item)) for key, item in value.items())
+    if isinstance(value, (list, tuple)):
+        return "[%s]" % ",".join(map(encode, value))
+    return repr(value)
+
+
 def main():
-    settings = json.loads(sys.argv[1])
+    settings = literal(sys.argv[1])
     supervisor = Supervisor(settings)
     try:
         supervisor.serve()
