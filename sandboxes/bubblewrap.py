@@ -93,7 +93,9 @@ class Bubblewrap(Backend):
             ended = True
             await gone(process)
             if group is not None and not await asyncio.to_thread(group.remove):
-                raise SandboxFailure(label.sandbox, "its control group would not go: something in it survives")
+                raise SandboxFailure(
+                    label.sandbox, "its control group would not go: something in it survives"
+                )
 
         try:
             reader, writer = await asyncio.open_connection(sock=ours)
@@ -211,7 +213,9 @@ def find_bwrap() -> str:
         raise SandboxUnavailable("bubblewrap needs Linux: use --sandbox docker")
     found = shutil.which("bwrap")
     if found is None:
-        raise SandboxUnavailable("no bwrap command here: apt-get install -y bubblewrap, or use --sandbox docker")
+        raise SandboxUnavailable(
+            "no bwrap command here: apt-get install -y bubblewrap, or use --sandbox docker"
+        )
     return found
 
 
@@ -236,7 +240,10 @@ def compiled(python: str) -> bytes:
         target = Path(folder, "supervisor.pyc")
         code = "import py_compile, sys; py_compile.compile(sys.argv[1], cfile=sys.argv[2], doraise=True)"
         subprocess.run(
-            [python, "-I", "-c", code, str(SUPERVISOR), str(target)], check=True, capture_output=True, timeout=60
+            [python, "-I", "-c", code, str(SUPERVISOR), str(target)],
+            check=True,
+            capture_output=True,
+            timeout=60,
         )
         return target.read_bytes()
 
@@ -248,7 +255,9 @@ def reachable(folder: Path) -> bool:
 def refuse_docker_only(spec: SandboxSpec, name: str) -> None:
     for setting in ("image", "runtime", "capabilities"):
         if getattr(spec, setting):
-            raise SandboxUnavailable(f"{setting} is a setting of the docker backend, {name} has none: use --sandbox docker")
+            raise SandboxUnavailable(
+                f"{setting} is a setting of the docker backend, {name} has none: use --sandbox docker"
+            )
 
 
 def failed_start(error: OSError) -> Exception:
@@ -273,7 +282,10 @@ HINTS: Sequence[tuple[str, str]] = (
         "user namespaces are off here: sysctl -w user.max_user_namespaces=10000, or use --sandbox docker",
     ),
     ("Unknown option", "this bwrap is too old: bubblewrap 0.8 or newer is needed, or use --sandbox docker"),
-    ("unrecognized option", "this bwrap is too old: bubblewrap 0.8 or newer is needed, or use --sandbox docker"),
+    (
+        "unrecognized option",
+        "this bwrap is too old: bubblewrap 0.8 or newer is needed, or use --sandbox docker",
+    ),
 )
 
 

@@ -65,7 +65,9 @@ class Local(Backend):
             await asyncio.to_thread(remove_tree, folder)
 
         try:
-            process, ours = await spawn(argv, cwd=settings["workspace"], env={k: str(v) for k, v in env.items()})
+            process, ours = await spawn(
+                argv, cwd=settings["workspace"], env={k: str(v) for k, v in env.items()}
+            )
         except BaseException:
             await asyncio.shield(clear())
             raise

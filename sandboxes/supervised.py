@@ -131,7 +131,9 @@ class SupervisedSandbox(Sandbox):
         merged = {**self.spec.env, **(env or {})}
         for text in (*argv, *merged, *merged.values(), cwd or ""):
             if "\0" in text:
-                raise SandboxRefusal("exec", "a command, its folder and its environment hold no NUL character")
+                raise SandboxRefusal(
+                    "exec", "a command, its folder and its environment hold no NUL character"
+                )
         if sum(map(len, argv)) > MIB or any(len(text) > 120_000 for text in argv):
             raise SandboxRefusal("exec", "the command line is too long: put it into a file")
         return {
@@ -342,8 +344,10 @@ async def spread(
         for item in made:
             if isinstance(item, Sandbox):
                 await item.close()
-        raise broken[0] if isinstance(broken[0], UserError | SandboxFailure) else SandboxFailure(
-            "fork", str(broken[0])
+        raise (
+            broken[0]
+            if isinstance(broken[0], UserError | SandboxFailure)
+            else SandboxFailure("fork", str(broken[0]))
         )
     return [item for item in made if isinstance(item, Sandbox)]
 

@@ -27,7 +27,18 @@ PROTOCOL = 1
 CHUNK = 1 << 16
 BATCH = 1 << 20
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
-IGNORED = ("SIGINT", "SIGTERM", "SIGHUP", "SIGPIPE", "SIGQUIT", "SIGUSR1", "SIGUSR2", "SIGALRM", "SIGTTOU", "SIGXFSZ")
+IGNORED = (
+    "SIGINT",
+    "SIGTERM",
+    "SIGHUP",
+    "SIGPIPE",
+    "SIGQUIT",
+    "SIGUSR1",
+    "SIGUSR2",
+    "SIGALRM",
+    "SIGTTOU",
+    "SIGXFSZ",
+)
 PRCTL = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
 
 
@@ -145,7 +156,15 @@ class Supervisor:
 
     def serve(self):
         shell = next((path for path in ("/bin/bash", "/usr/bin/bash") if os.access(path, os.X_OK)), "/bin/sh")
-        self.say({"hello": PROTOCOL, "pid": os.getpid(), "uid": os.getuid(), "python": sys.version.split()[0], "shell": shell})
+        self.say(
+            {
+                "hello": PROTOCOL,
+                "pid": os.getpid(),
+                "uid": os.getuid(),
+                "python": sys.version.split()[0],
+                "shell": shell,
+            }
+        )
         while True:
             patience = self.patience()
             for fd, _ in self.poll.poll(-1 if patience is None else patience):
@@ -320,11 +339,11 @@ class Supervisor:
         used = 0
         for pid in mine:
             used += resident(pid)
-        if used <= (self.settings.get("memory") or float("inf")) and len(mine) <= self.settings.get("processes", 1 << 30):
+        if used <= (self.settings.get("memory") or float("inf")) and len(mine) <= self.settings.get(
+            "processes", 1 << 30
+        ):
             return
-        weights = {
-            runner: sum(resident(pid) for pid in under(runner, table)) for runner in self.jobs
-        }
+        weights = {runner: sum(resident(pid) for pid in under(runner, table)) for runner in self.jobs}
         job = self.jobs[max(weights, key=weights.get)] if weights else None
         if job is not None:
             job.oom = used > (self.settings.get("memory") or float("inf"))
@@ -474,7 +493,11 @@ class Supervisor:
         if "\0" in path:
             raise Refused("path", "a path holds no NUL")
         full = os.path.join(self.workspace, path)
-        real = os.path.realpath(full) if follow else os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+        real = (
+            os.path.realpath(full)
+            if follow
+            else os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+        )
         if real != self.workspace and not real.startswith(self.workspace + os.sep):
             raise Refused("outside", "%s leads out of the workspace" % path)
         return real
@@ -490,7 +513,10 @@ class Supervisor:
             if not stat.S_ISREG(found.st_mode):
                 raise Refused("file", "%s is not a file" % header["path"])
             if found.st_size > header["limit"]:
-                raise Refused("large", "%s holds %d bytes, more than %d" % (header["path"], found.st_size, header["limit"]))
+                raise Refused(
+                    "large",
+                    "%s holds %d bytes, more than %d" % (header["path"], found.st_size, header["limit"]),
+                )
             while True:
                 data = file.read(BATCH)
                 if len(data) < BATCH:
@@ -525,7 +551,9 @@ class Supervisor:
         found = []
         for path, found_stat in walk(root):
             mode = stat.S_IMODE(found_stat.st_mode)
-            found.append([os.path.relpath(path, self.workspace), kind_of(found_stat), found_stat.st_size, mode])
+            found.append(
+                [os.path.relpath(path, self.workspace), kind_of(found_stat), found_stat.st_size, mode]
+            )
             if len(found) > header.get("limit", 100000):
                 raise Refused("large", "more than %d entries" % header.get("limit", 100000))
         text = encode(found).encode()
@@ -614,7 +642,9 @@ class Batch:
 
     def flush(self):
         if self.entries:
-            self.supervisor.say({"id": self.number, "more": True, "entries": self.entries}, b"".join(self.data))
+            self.supervisor.say(
+                {"id": self.number, "more": True, "entries": self.entries}, b"".join(self.data)
+            )
         self.entries, self.data, self.size = [], [], 0
 
 
@@ -820,7 +850,9 @@ def encode(value):
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
-        return "{%s}" % ",".join("%s:%s" % (encode_basestring_ascii(key), encode(item)) for key, item in value.items())
+        return "{%s}" % ",".join(
+            "%s:%s" % (encode_basestring_ascii(key), encode(item)) for key, item in value.items()
+        )
     if isinstance(value, (list, tuple)):
         return "[%s]" % ",".join(map(encode, value))
     return repr(value)

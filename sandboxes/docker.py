@@ -1,0 +1,323 @@
+"""The Docker backend, through the `docker` SDK: one container for each sandbox, with a supervisor as its only process.
+
+The host talks to the supervisor over the container's attached standard input, so a call costs no `docker exec`. When the
+runner dies, however it dies, that input ends, the supervisor ends, and the engine removes the container.
+
+Invariant: every container carries the label of its owner from its first moment, and is created hardened: nothing is
+tightened afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from agentrl.core.failures import MissingExtra
+from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
+from agentrl.sandboxes.bubblewrap import environment
+from agentrl.sandboxes.link import Link
+from agentrl.sandboxes.owner import Label
+from agentrl.sandboxes.supervised import Handle, SupervisedSandbox
+
+T = TypeVar("T")
+SUPERVISOR = Path(__file__).with_name("supervisor.py")
+SNAPSHOTS = "agentrl/snapshot"
+STARTS = 4  # containers that one process starts at once: more only wait in the engine
+START_HINT = "start it with `systemctl start docker` (or `dockerd &` as root), or use --sandbox bubblewrap"
+
+
+class Docker(Backend):
+    """See the module.
+
+    Args:
+        client: a `docker.DockerClient`; one from the environment (`DOCKER_HOST`) by default.
+    """
+
+    name = "docker"
+
+    def __init__(self, client: Any = None) -> None:
+        self.client = client
+        self.starting: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+
+    async def start(self, spec: SandboxSpec) -> SupervisedSandbox:
+        client = await self._engine()
+        image = await self.prepare(spec)
+        label = Label.new()
+        semaphore = self.starting.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(STARTS))
+        async with semaphore:
+            return await self._start(client, image, spec, label)
+
+    async def _start(self, client: Any, image: str, spec: SandboxSpec, label: Label) -> SupervisedSandbox:
+        # Not abandoned half-way: a container that is being made when its caller is cancelled is made, then removed.
+        making = asyncio.ensure_future(ask(lambda: launch(client, image, spec, label)))
+        try:
+            container, ours = await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(lambda made: unwanted(client, made))
+            raise
+        removed = False
+
+        async def destroy() -> None:
+            nonlocal removed
+            removed = True
+            await ask(lambda: remove(client, container))
+
+        async def commit() -> str:
+            return await ask(lambda: keep(client, container, label))
+
+        try:
+            reader, writer = await asyncio.open_connection(sock=ours)
+            link = Link(Demultiplexed(reader), writer, label.sandbox)
+            try:
+                await link.greet(spec.start_seconds)
+            except BaseException:
+                await link.close()
+                raise
+            handle = Handle(destroy, commit=None if spec.read_only else commit)
+            return SupervisedSandbox(label.sandbox, self.name, spec, link, handle, self.start)
+        except BaseException:
+            if not removed:
+                await asyncio.shield(destroy())
+            raise
+
+    async def prepare(self, spec: SandboxSpec) -> str:
+        """The image, there: the default one is built where it is missing. Returns its name.
+
+        Raises:
+            SandboxUnavailable: no engine, or no such image.
+        """
+        from agentrl.sandboxes import image
+
+        client = await self._engine()
+        return await ask(lambda: image.ensure(client, spec.image))
+
+    async def check(self, spec: SandboxSpec) -> str:
+        client = await self._engine()
+        sandbox = await self.start(spec)
+        try:
+            version = (await ask(client.version))["Version"]
+            return f"docker works (engine {version}, python {sandbox.link.hello['python']} in {spec.image or 'the default image'})"
+        finally:
+            await sandbox.close()
+
+    async def _engine(self) -> Any:
+        if self.client is None:
+            self.client = await ask(connect)
+        return self.client
+
+
+def connect() -> Any:
+    """A client of the engine, which has answered.
+
+    Raises:
+        MissingExtra: no `docker` package.
+        SandboxUnavailable: no engine, or no permission.
+    """
+    try:
+        import docker
+    except ModuleNotFoundError:
+        raise MissingExtra("docker", "the docker backend") from None
+    try:
+        client = docker.from_env(timeout=60, max_pool_size=32)
+        client.ping()
+    except docker.errors.DockerException as error:
+        raise unavailable(error) from None
+    except OSError as error:  # the SDK lets the transport's own errors through
+        raise unavailable(error) from None
+    return client
+
+
+def unavailable(error: Exception) -> SandboxUnavailable:
+    text = str(error)
+    where = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if "ermission denied" in text:
+        return SandboxUnavailable(
+            f"no permission for the Docker engine at {where}: join its group with `sudo usermod -aG docker $USER` and "
+            "log in again, or use --sandbox bubblewrap"
+        )
+    return SandboxUnavailable(f"no Docker engine answers at {where}: {START_HINT}")
+
+
+async def ask(function: Callable[[], T]) -> T:
+    """Call the engine in a thread; what goes wrong in it, in one sentence.
+
+    Raises:
+        SandboxUnavailable, SandboxFailure.
+    """
+    try:
+        return await asyncio.to_thread(function)
+    except (SandboxUnavailable, SandboxFailure, MissingExtra):
+        raise
+    except Exception as error:
+        raise explained(error) from error
+
+
+def explained(error: Exception) -> Exception:
+    import docker
+    import requests
+
+    if isinstance(error, docker.errors.ImageNotFound):
+        return SandboxUnavailable(
+            f"{error.explanation}: pull or build it, or leave the image out for the default one"
+        )
+    if isinstance(error, docker.errors.APIError):
+        said = str(error.explanation or error)
+        if "executable file not found" in said or "no such file or directory" in said:
+            return SandboxUnavailable(
+                f"the image has no python3, which the sandbox's supervisor needs ({said.splitlines()[0][:200]})"
+            )
+        if "no space left" in said:
+            return SandboxFailure("docker", "the engine's disk is full: `docker system prune` frees some")
+        if "unknown runtime" in said or "unknown or invalid runtime" in said:
+            return SandboxUnavailable(f"{said}: install it and name it in /etc/docker/daemon.json")
+        return SandboxFailure("docker", said)
+    if isinstance(error, requests.exceptions.RequestException | OSError):
+        return SandboxFailure("docker", f"the engine does not answer ({type(error).__name__}): {START_HINT}")
+    return error
+
+
+def launch(client: Any, image: str, spec: SandboxSpec, label: Label) -> tuple[str, socket.socket]:
+    """Create a container, attach to it, start it; its id and the attached socket. Nothing is left if that fails."""
+    api = client.api
+    made = api.create_container(
+        image,
+        entrypoint=["python3", "-I", "-S", "-c", SUPERVISOR.read_text(encoding="utf-8")],
+        command=[repr(settings(spec)), label.text()],
+        name=label.sandbox,
+        hostname="sandbox",
+        user=f"{spec.user}:{spec.user}",
+        working_dir="/workspace",
+        environment={k: v for k, v in environment(spec).items() if k != "PATH"},
+        labels=label.labels(),
+        stdin_open=True,
+        network_disabled=not spec.network,
+        host_config=api.create_host_config(**host_settings(spec)),
+    )
+    container = made["Id"]
+    try:
+        attached = api.attach_socket(container, params={"stdin": 1, "stdout": 1, "stream": 1})
+        try:
+            ours = socket.socket(fileno=os.dup(attached.fileno()))
+        finally:
+            attached.close()
+        if ours.family not in (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6):
+            raise SandboxUnavailable("the engine must be reached over a unix or tcp socket")
+        ours.setblocking(False)
+        try:
+            api.start(container)
+        except BaseException:
+            ours.close()
+            raise
+        return container, ours
+    except BaseException:
+        remove(client, container)
+        raise
+
+
+def settings(spec: SandboxSpec) -> dict[str, Any]:
+    """What the supervisor is told: the engine's control group keeps the limits."""
+    return {
+        "workspace": "/workspace",
+        "wipe": ["/tmp", "/dev/shm"],
+        "watch": False,
+        "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
+    }
+
+
+def host_settings(spec: SandboxSpec) -> dict[str, Any]:
+    """Isolation and limits, in the engine's words."""
+    options = f"rw,exec,nosuid,nodev,uid={spec.user},gid={spec.user}"
+    given: dict[str, Any] = {
+        "auto_remove": True,
+        "init": True,
+        "cap_drop": ["ALL"],
+        "cap_add": list(spec.capabilities) or None,
+        "security_opt": ["no-new-privileges:true", *([] if spec.seccomp else ["seccomp=unconfined"])],
+        "read_only": spec.read_only,
+        "tmpfs": {
+            "/workspace": f"{options},mode=0755,size={spec.workspace_bytes}",
+            "/tmp": f"{options},mode=1777,size={spec.tmp_bytes}",
+        },
+        "shm_size": spec.tmp_bytes,
+        "mem_limit": spec.memory,
+        "memswap_limit": spec.memory,
+        "nano_cpus": int(spec.cpus * 1e9),
+        "pids_limit": spec.processes + 1,  # the engine's init counts too
+        "network_mode": "bridge" if spec.network else "none",
+        "ipc_mode": "private",
+        "log_config": {"Type": "none", "Config": {}},
+        "ulimits": [{"Name": "core", "Soft": 0, "Hard": 0}],
+    }
+    if spec.runtime:
+        given["runtime"] = spec.runtime
+    return given
+
+
+def remove(client: Any, container: str, seconds: float = 30.0) -> None:
+    """Remove a container and wait until it is gone; one that is gone already is fine.
+
+    Raises:
+        SandboxFailure: it is still there.
+    """
+    import docker
+
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            client.api.remove_container(container, force=True, v=True)
+        except docker.errors.NotFound:
+            return
+        except docker.errors.APIError as error:
+            if error.status_code != 409:  # 409: its removal is under way
+                raise
+            time.sleep(0.01)
+    raise SandboxFailure(
+        container[:12], f"the container is still there after {seconds:g} s: agentrl sandbox gc"
+    )
+
+
+def unwanted(client: Any, made: asyncio.Future[tuple[str, socket.socket]]) -> None:
+    """A container that was made for nobody."""
+    if made.cancelled() or made.exception() is not None:
+        return
+    container, ours = made.result()
+    ours.close()
+
+    def work() -> None:
+        # What fails here is found by the reaper: the container carries its label.
+        with contextlib.suppress(Exception):
+            remove(client, container)
+
+    threading.Thread(target=work, name="agentrl-remove", daemon=True).start()
+
+
+def keep(client: Any, container: str, label: Label) -> str:
+    """The root file system as an image with the label of its owner."""
+    tag = f"{label.sandbox}-{time.time_ns()}"
+    changes = [f"LABEL {key}={value}" for key, value in label.labels().items()]
+    return str(client.api.commit(container, SNAPSHOTS, tag, changes=changes)["Id"])
+
+
+class Demultiplexed:
+    """The engine's attached stream without its framing: standard output only."""
+
+    def __init__(self, reader: asyncio.StreamReader) -> None:
+        self.reader = reader
+        self.held = bytearray()
+
+    async def readexactly(self, n: int) -> bytes:
+        while len(self.held) < n:
+            head = await self.reader.readexactly(8)
+            body = await self.reader.readexactly(int.from_bytes(head[4:], "big"))
+            if head[0] == 1:
+                self.held += body
+        data = bytes(self.held[:n])
+        del self.held[:n]
+        return data
