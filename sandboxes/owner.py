@@ -39,7 +39,7 @@ class Owner:
 
     @classmethod
     def parse(cls, text: str) -> Owner | None:
-        pid, start, namespace, boot = (text.split(":", 3) + ["", "", "", ""])[:4]
+        pid, start, namespace, boot = ([*text.split(":", 3), "", "", "", ""])[:4]
         if not (pid.isdigit() and start.isdigit() and namespace.isdigit() and boot):
             return None
         return cls(int(pid), int(start), int(namespace), boot)

@@ -234,7 +234,7 @@ class Supervisor:
             number, kind = int(word[1]), " ".join(word[2:])
             self.forget(job)
             which = "exhausted" if kind == "fork" or number == errno.EAGAIN else "exec"
-            self.say({"id": job.number, "error": which, "message": "%s: %s" % (kind, os.strerror(number))})
+            self.say({"id": job.number, "error": which, "message": f"{kind}: {os.strerror(number)}"})
             return
         if word:
             job.code = int(word[1])
@@ -358,7 +358,7 @@ class Supervisor:
         cwd = header.get("cwd") or self.workspace
         cwd = cwd if os.path.isabs(cwd) else os.path.join(self.workspace, cwd)
         if not os.path.isdir(cwd):
-            raise Refused("cwd", "no such directory: %s" % header.get("cwd"))
+            raise Refused("cwd", "no such directory: {}".format(header.get("cwd")))
         pairs = {"out": os.pipe(), "err": os.pipe(), "status": os.pipe()}
         given = os.open("/dev/null", os.O_RDONLY)
         inner = outer = None
@@ -381,7 +381,7 @@ class Supervisor:
             for fd in [fd for pair in pairs.values() for fd in pair] + [given, inner, outer]:
                 if fd is not None:
                     os.close(fd)
-            raise Refused("exhausted", "no process left in the sandbox: %s" % reason(error)) from None
+            raise Refused("exhausted", f"no process left in the sandbox: {reason(error)}") from None
         if pid == 0:
             try:
                 self.run(header, cwd, ends, pairs["status"][1])
@@ -418,7 +418,7 @@ class Supervisor:
         try:
             child = os.fork()
         except OSError as error:
-            os.write(status, ("error %d fork\n" % error.errno).encode())
+            os.write(status, f"error {error.errno} fork\n".encode())
             os._exit(0)
         if child == 0:
             what = "the command"
@@ -426,7 +426,7 @@ class Supervisor:
                 what = header["argv"][0]
                 become(header["argv"], dict(os.environ, **header["env"]), cwd, ends, self.settings)
             except OSError as error:
-                os.write(status, ("error %d %s\n" % (error.errno, what)).encode())
+                os.write(status, f"error {error.errno} {what}\n".encode())
             finally:
                 os._exit(127)
         for fd in keep - {status}:
@@ -438,7 +438,7 @@ class Supervisor:
                 os._exit(0)
             if pid == child:
                 code = os.WEXITSTATUS(how) if os.WIFEXITED(how) else 128 + os.WTERMSIG(how)
-                os.write(status, ("exit %d\n" % code).encode())
+                os.write(status, f"exit {code}\n".encode())
                 os.close(status)
 
     def do_send(self, number, header, body):
@@ -482,7 +482,7 @@ class Supervisor:
             time.sleep(0.002)
         left = under(os.getpid(), processes())
         if left:
-            raise Refused("failed", "%d processes survive" % len(left))
+            raise Refused("failed", f"{len(left)} processes survive")
         for folder in (self.workspace, *self.settings.get("wipe", ())):
             for name in os.listdir(folder):
                 remove(os.path.join(folder, name))
@@ -499,7 +499,7 @@ class Supervisor:
             else os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
         )
         if real != self.workspace and not real.startswith(self.workspace + os.sep):
-            raise Refused("outside", "%s leads out of the workspace" % path)
+            raise Refused("outside", f"{path} leads out of the workspace")
         return real
 
     def do_read(self, number, header, body):
@@ -507,15 +507,15 @@ class Supervisor:
         try:
             fd = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
         except OSError as error:
-            raise Refused("file", "%s: %s" % (header["path"], reason(error))) from None
+            raise Refused("file", "{}: {}".format(header["path"], reason(error))) from None
         with os.fdopen(fd, "rb") as file:
             found = os.fstat(fd)
             if not stat.S_ISREG(found.st_mode):
-                raise Refused("file", "%s is not a file" % header["path"])
+                raise Refused("file", "{} is not a file".format(header["path"]))
             if found.st_size > header["limit"]:
                 raise Refused(
                     "large",
-                    "%s holds %d bytes, more than %d" % (header["path"], found.st_size, header["limit"]),
+                    f"{header['path']} holds {found.st_size} bytes, more than {header['limit']}",
                 )
             while True:
                 data = file.read(BATCH)
@@ -534,10 +534,10 @@ class Supervisor:
         except OSError as error:
             if error.errno == errno.ENOSPC:
                 raise
-            raise Refused("file", "%s: %s" % (header["path"], reason(error))) from None
+            raise Refused("file", "{}: {}".format(header["path"], reason(error))) from None
         with os.fdopen(fd, "wb", buffering=0) as file:
             if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise Refused("file", "%s is not a file" % header["path"])
+                raise Refused("file", "{} is not a file".format(header["path"]))
             view = memoryview(body)
             while view:
                 view = view[file.write(view) :]
@@ -555,7 +555,7 @@ class Supervisor:
                 [os.path.relpath(path, self.workspace), kind_of(found_stat), found_stat.st_size, mode]
             )
             if len(found) > header.get("limit", 100000):
-                raise Refused("large", "more than %d entries" % header.get("limit", 100000))
+                raise Refused("large", f"more than {header.get('limit', 100000)} entries")
         text = encode(found).encode()
         for start in range(0, max(1, len(text)), BATCH):
             last = start + BATCH >= len(text)
@@ -579,7 +579,7 @@ class Supervisor:
                 elif stat.S_ISREG(found.st_mode):
                     total += found.st_size
                     if total > header["limit"]:
-                        raise Refused("large", "the workspace holds more than %d bytes" % header["limit"])
+                        raise Refused("large", f"the workspace holds more than {header['limit']} bytes")
                     with readable(path, mode) as file:
                         first = True
                         while True:
@@ -701,7 +701,7 @@ def processes():
         if not name.isdigit():
             continue
         try:
-            with open("/proc/%s/stat" % name, "rb") as file:
+            with open(f"/proc/{name}/stat", "rb") as file:
                 rest = file.read().rpartition(b")")[2].split()
         except OSError:
             continue
@@ -761,7 +761,7 @@ def kill_strays(spared):
 
 def resident(pid):
     try:
-        with open("/proc/%d/statm" % pid) as file:
+        with open(f"/proc/{pid}/statm") as file:
             return int(file.read().split()[1]) * resource.getpagesize()
     except OSError:
         return 0
@@ -803,8 +803,7 @@ def entry(path):
     found = os.lstat(path)
     yield path, found
     if stat.S_ISDIR(found.st_mode):
-        for item in walk(path):
-            yield item
+        yield from walk(path)
 
 
 class readable:
@@ -850,11 +849,11 @@ def encode(value):
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     if isinstance(value, dict):
-        return "{%s}" % ",".join(
-            "%s:%s" % (encode_basestring_ascii(key), encode(item)) for key, item in value.items()
+        return "{{{}}}".format(
+            ",".join(f"{encode_basestring_ascii(key)}:{encode(item)}" for key, item in value.items())
         )
     if isinstance(value, (list, tuple)):
-        return "[%s]" % ",".join(map(encode, value))
+        return "[{}]".format(",".join(map(encode, value)))
     return repr(value)
 
 
