@@ -24,7 +24,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from agentrl.sandboxes import cgroups, seccomp
+from agentrl.core.portal import finish
+from agentrl.sandboxes import cgroups, ledger, seccomp
 from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
 from agentrl.sandboxes.link import Link
 from agentrl.sandboxes.owner import Label
@@ -53,9 +54,10 @@ class Bubblewrap(Backend):
     async def start(self, spec: SandboxSpec) -> SupervisedSandbox:
         refuse_docker_only(spec, self.name)
         program, python = find_bwrap(), find_python()
+        await ledger.sweep(self.name)
         label = Label.new()
         group = cgroups.Group.make(
-            label.sandbox, memory=spec.memory, processes=spec.processes, cpus=spec.cpus
+            f"{label.sandbox}@{label.owner}", memory=spec.memory, processes=spec.processes, cpus=spec.cpus
         )
         try:
             return await self._start(spec, label, group, program, python)
@@ -117,7 +119,7 @@ class Bubblewrap(Backend):
             )
         except BaseException:
             if not ended:
-                await asyncio.shield(destroy())
+                await finish(destroy())
             raise
 
     async def check(self, spec: SandboxSpec) -> str:

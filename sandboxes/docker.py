@@ -10,16 +10,16 @@ tightened afterwards.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import socket
-import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
 from agentrl.core.failures import MissingExtra
+from agentrl.core.portal import finish
+from agentrl.sandboxes import ledger
 from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
 from agentrl.sandboxes.bubblewrap import environment
 from agentrl.sandboxes.link import Link
@@ -49,19 +49,14 @@ class Docker(Backend):
     async def start(self, spec: SandboxSpec) -> SupervisedSandbox:
         client = await self._engine()
         image = await self.prepare(spec)
+        await ledger.sweep(self.name)
         label = Label.new()
         semaphore = self.starting.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(STARTS))
         async with semaphore:
             return await self._start(client, image, spec, label)
 
     async def _start(self, client: Any, image: str, spec: SandboxSpec, label: Label) -> SupervisedSandbox:
-        # Not abandoned half-way: a container that is being made when its caller is cancelled is made, then removed.
-        making = asyncio.ensure_future(ask(lambda: launch(client, image, spec, label)))
-        try:
-            container, ours = await asyncio.shield(making)
-        except asyncio.CancelledError:
-            making.add_done_callback(lambda made: unwanted(client, made))
-            raise
+        container, ours = await self._launched(client, image, spec, label)
         removed = False
 
         async def destroy() -> None:
@@ -84,7 +79,18 @@ class Docker(Backend):
             return SupervisedSandbox(label.sandbox, self.name, spec, link, handle, self.start)
         except BaseException:
             if not removed:
-                await asyncio.shield(destroy())
+                await finish(destroy())
+            raise
+
+    async def _launched(
+        self, client: Any, image: str, spec: SandboxSpec, label: Label
+    ) -> tuple[str, socket.socket]:
+        """Not abandoned half-way: a container whose caller is cancelled is made, then removed."""
+        making = asyncio.ensure_future(ask(lambda: launch(client, image, spec, label)))
+        try:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            await finish(undo(client, making))
             raise
 
     async def prepare(self, spec: SandboxSpec) -> str:
@@ -283,19 +289,13 @@ def remove(client: Any, container: str, seconds: float = 30.0) -> None:
     )
 
 
-def unwanted(client: Any, made: asyncio.Future[tuple[str, socket.socket]]) -> None:
-    """A container that was made for nobody."""
-    if made.cancelled() or made.exception() is not None:
-        return
-    container, ours = made.result()
-    ours.close()
-
-    def work() -> None:
-        # What fails here is found by the reaper: the container carries its label.
-        with contextlib.suppress(Exception):
-            remove(client, container)
-
-    threading.Thread(target=work, name="agentrl-remove", daemon=True).start()
+async def undo(client: Any, making: asyncio.Future[tuple[str, socket.socket]]) -> None:
+    """End what was made for nobody."""
+    await asyncio.wait([making])
+    if not making.cancelled() and making.exception() is None:
+        container, ours = making.result()
+        ours.close()
+        await ask(lambda: remove(client, container))
 
 
 def keep(client: Any, container: str, label: Label) -> str:

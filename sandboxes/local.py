@@ -13,6 +13,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from agentrl.core.portal import finish
+from agentrl.sandboxes import ledger
 from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
 from agentrl.sandboxes.bubblewrap import refuse_docker_only
 from agentrl.sandboxes.link import Link
@@ -42,8 +44,9 @@ class Local(Backend):
                 "else use bubblewrap or docker"
             )
         refuse_docker_only(spec, self.name)
+        await ledger.sweep(self.name)
         label = Label.new()
-        folder = Path(tempfile.mkdtemp(prefix="agentrl-local-"))
+        folder = Path(tempfile.mkdtemp(prefix=f"{ledger.LOCAL}{label.owner}@"))
         (folder / "workspace").mkdir()
         settings = {
             "workspace": str(folder / "workspace"),
@@ -69,7 +72,7 @@ class Local(Backend):
                 argv, cwd=settings["workspace"], env={k: str(v) for k, v in env.items()}
             )
         except BaseException:
-            await asyncio.shield(clear())
+            await finish(clear())
             raise
 
         async def destroy() -> None:
@@ -93,7 +96,7 @@ class Local(Backend):
                 await link.close()
                 raise
         except BaseException:
-            await asyncio.shield(destroy())
+            await finish(destroy())
             raise
         sandbox = SupervisedSandbox(
             label.sandbox, self.name, spec, link, Handle(destroy, folders=(".",)), self.start

@@ -20,6 +20,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any, TypeVar
 
+from agentrl.core.portal import finish
+
 T = TypeVar("T")
 
 
@@ -89,23 +91,26 @@ async def spawn(
             start_new_session=True,
         )
 
-    future = spawner().submit(start)
+    starting = asyncio.wrap_future(spawner().submit(start))
     try:
-        process = await asyncio.wrap_future(future)
+        process = await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        await finish(undo(starting))
+        ours.close()
+        raise
     except BaseException:
         ours.close()
-        future.add_done_callback(_end_unwanted)  # a start that nobody waits for any more
         raise
     finally:
         theirs.close()
     return process, ours
 
 
-def _end_unwanted(future: Future[subprocess.Popen[bytes]]) -> None:
-    if future.cancelled() or future.exception() is not None:
-        return
-    process = future.result()
-    end(process)
+async def undo(starting: asyncio.Future[subprocess.Popen[bytes]]) -> None:
+    """End what was started for nobody."""
+    await asyncio.wait([starting])
+    if not starting.cancelled() and starting.exception() is None:
+        await gone(starting.result())
 
 
 def end(process: subprocess.Popen[bytes], seconds: float = 10.0) -> bytes:

@@ -55,6 +55,7 @@ class SupervisedSandbox(Sandbox):
 
     Attributes:
         sibling: how a fork gets its sandboxes: from the backend, or from the pool that this one came from.
+        ended: called once when it has been closed.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class SupervisedSandbox(Sandbox):
     ) -> None:
         self.id, self.backend, self.spec, self.link, self.handle = id, backend, spec, link, handle
         self.sibling = sibling
+        self.ended: Callable[[SupervisedSandbox], None] | None = None
         self.closed = False
         self.closing: asyncio.Future[None] | None = None
         self._oom = 0
@@ -248,7 +250,11 @@ class SupervisedSandbox(Sandbox):
         try:
             await self.link.close()
         finally:
-            await self.handle.destroy()
+            try:
+                await self.handle.destroy()
+            finally:
+                if self.ended is not None:
+                    self.ended(self)
 
     # -- requests ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""From synchronous code into an event loop: one background loop per process, for async environments and tools."""
+"""Between synchronous code and event loops: one background loop per process, and waiting that cannot be cut short."""
 
 from __future__ import annotations
 
@@ -37,3 +37,20 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     except KeyboardInterrupt:
         future.cancel()
         raise
+
+
+async def finish(work: Coroutine[Any, Any, T]) -> T:
+    """Wait for `work` to its end even if the waiting is cancelled; the cancellation goes on afterwards. Only for work
+    that has a deadline of its own."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.shield(task)
+        except asyncio.CancelledError as error:
+            cancelled = error
+        except BaseException:
+            break  # its own: raised below
+    if cancelled is not None:
+        raise cancelled
+    return task.result()
