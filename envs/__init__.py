@@ -27,6 +27,11 @@ SHIPPED = (
         "gridworld.adapter:GymTextEnv",
         "Any discrete Gymnasium environment, played by one tool.",
     ),
+    (
+        "agentrl/Code-v0",
+        "code.env:CodeEnv",
+        "Programming tasks in a sandbox with hidden tests, judged in another sandbox.",
+    ),
 )
 
 

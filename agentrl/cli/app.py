@@ -25,7 +25,19 @@ app = typer.Typer(
 # Typer brings its own click: the base of its complaints is reached through the name that it exports.
 USAGE_ERROR: Any = next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "ClickException")
 
-COMMANDS = ("envs", "env", "play", "sft", "train", "evaluate", "methods", "export", "bench", "doctor")
+COMMANDS = (
+    "envs",
+    "env",
+    "play",
+    "sft",
+    "train",
+    "evaluate",
+    "methods",
+    "sandbox",
+    "export",
+    "bench",
+    "doctor",
+)
 for _name in COMMANDS:
     import_module(f"agentrl.cli.{_name}").add_to(app)
 

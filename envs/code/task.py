@@ -69,7 +69,9 @@ class Test:
         if (self.expected is None) == (self.check is None):
             raise ValueError(f"test {self.name}: either expected values or a property")
         if self.expected is not None and len(self.expected) != len(self.steps):
-            raise ValueError(f"test {self.name}: {len(self.steps)} steps, {len(self.expected)} expected values")
+            raise ValueError(
+                f"test {self.name}: {len(self.steps)} steps, {len(self.expected)} expected values"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,187 @@
+"""`Code-v0`: write programs in a sandbox; hidden tests judge what is submitted, in another one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from agentrl.core.failures import ToolError, UserError
+from agentrl.core.messages import Action, Message, ToolCall
+from agentrl.core.tool import tool
+from agentrl.envs.code import generator, tamper
+from agentrl.envs.code.grading import Grade, grade
+from agentrl.envs.code.task import CodeTask
+from agentrl.envs.sandboxed import SandboxEnv
+from agentrl.sandboxes.base import MIB, Sandbox, SandboxRefusal
+from agentrl.tools.files import files
+from agentrl.tools.repl import python_session
+from agentrl.tools.running import bash, python
+
+LARGEST_SUBMISSION = MIB
+
+
+class CodeEnv(SandboxEnv):
+    """Solve a programming task in a sandbox with a shell, Python and file tools; hidden tests judge what is submitted.
+
+    Args:
+        sandbox, sandbox_settings, warm: see `SandboxEnv`.
+        kinds: only these kinds of generated tasks; all of them if empty.
+        difficulties: only `easy`, `medium` or `hard` ones; all of them if empty.
+        tasks: a JSONL file (MBPP, HumanEval or APPS style) instead of generated tasks.
+        partial: reward the fraction of hidden tests that pass; otherwise all or nothing.
+        session: the Python tool keeps variables from call to call.
+        tool_seconds, test_seconds: deadlines of one tool call and of one hidden test.
+        split, max_turns: as of every environment.
+    """
+
+    instructions = (
+        "You are a careful programmer. Work in the sandbox with the tools: write the files that the task asks for, try "
+        "them out, then call submit. Hidden tests judge only the files that the task names."
+    )
+    max_turns = 16
+
+    def __init__(
+        self,
+        *,
+        sandbox: str = "bubblewrap",
+        sandbox_settings: Mapping[str, Any] | None = None,
+        warm: int = 2,
+        kinds: Sequence[str] = (),
+        difficulties: Sequence[str] = (),
+        tasks: str = "",
+        partial: bool = False,
+        session: bool = False,
+        tool_seconds: float = 10.0,
+        test_seconds: float = 5.0,
+        split: str = "train",
+        max_turns: int | None = None,
+    ) -> None:
+        super().__init__(
+            sandbox=sandbox, sandbox_settings=sandbox_settings, warm=warm, split=split, max_turns=max_turns
+        )
+        for name, value in (("tool_seconds", tool_seconds), ("test_seconds", test_seconds)):
+            if not 0 < value <= 50:
+                raise UserError(f"{name} must be between 0 and 50, got {value}")
+        self.kinds, self.difficulties = as_names("kinds", kinds), as_names("difficulties", difficulties)
+        self.partial, self.test_seconds = partial, test_seconds
+        self.source: Sequence[CodeTask] | None = None
+        if tasks:
+            from agentrl.envs.code.loaders import load_jsonl
+
+            self.source = load_jsonl(Path(tasks))
+        self.families = generator.chosen(self.kinds, self.difficulties)
+        self.code: CodeTask | None = None
+        self.flags: set[str] = set()
+        self.graded: Grade | None = None
+        interpreter = python_session if session else python
+        own = self.tools
+        self.tools = (
+            bash(self.box, seconds=tool_seconds),
+            interpreter(self.box, seconds=tool_seconds),
+            *files(self.box),
+            *own,
+        )
+
+    shared = SandboxEnv.shared | {"source", "families", "code", "graded"}
+
+    def assignment(self) -> str:
+        if self.source is not None:
+            self.code = loaded(self.source, self.split, self.task_seed)
+        else:
+            self.code = generator.generate(self.split, self.task_seed, self.families)
+        self.flags, self.graded = set(), None
+        return self.code.problem.statement
+
+    async def furnish(self, box: Sandbox) -> None:
+        for path, text in self.current.problem.files.items():
+            await box.write(path, text)
+
+    @property
+    def current(self) -> CodeTask:
+        """The task of this episode."""
+        if self.code is None:
+            raise UserError("Code-v0: reset() before anything else: there is no task yet")
+        return self.code
+
+    @tool
+    async def submit(self) -> str:
+        """Submit the files that the task names; the hidden tests decide, and the episode ends."""
+        problem = self.current.problem
+        box = await self.box()
+        submitted: dict[str, bytes] = {}
+        for path in problem.submit:
+            try:
+                submitted[path] = await box.read(path, limit=LARGEST_SUBMISSION)
+            except SandboxRefusal as refusal:
+                raise ToolError(f"nothing was submitted: {refusal}") from None
+        try:
+            paths = [info.path for info in await box.list()]
+        except SandboxRefusal:
+            paths = []  # so many files that they cannot be listed: a sign in itself
+            self.flags.add("flood")
+        self.flags |= tamper.in_workspace(paths, problem.files)
+        for path, content in submitted.items():
+            self.flags |= tamper.in_source(path, content.decode("utf-8", "replace"))
+        await self.leave()  # whatever it left running is gone before grading begins
+        self.graded = await grade(problem, submitted, self.fresh, seconds=self.test_seconds)
+        self.flags |= set(self.graded.flags)
+        solved = self.graded.solved
+        self.finish(self.graded.fraction if self.partial else float(solved), success=solved, name="tests")
+        return f"{self.graded.passed} of {len(self.graded.results)} hidden tests passed."
+
+    async def _play(self, action: Action) -> Any:
+        message = action if isinstance(action, Message) else None
+        for call in message.tool_calls if message is not None else ():
+            self.flags |= tamper.in_command(command_of(call))
+        observation, reward, terminated, truncated, info = await super()._play(action)
+        if self.flags:
+            info["tamper"] = sorted(self.flags)
+        if self._over and self.code is not None:
+            info["task"] = {
+                "id": self.code.id,
+                "family": self.code.family,
+                "kind": self.code.kind,
+                "difficulty": self.code.difficulty,
+            }
+            if self.graded is not None:
+                info["tests"] = {"passed": self.graded.passed, "of": len(self.graded.results)}
+        return observation, reward, terminated, truncated, info
+
+    def expert(self) -> Action | None:
+        """The reference solution: first write it, then submit."""
+        if self.turn:
+            return Message("assistant", "", (ToolCall("submit", "{}"),))
+        calls = [
+            ToolCall("write_file", json.dumps({"path": path, "content": text}))
+            for path, text in self.current.problem.reference.items()
+        ]
+        return Message("assistant", "", tuple(calls))
+
+
+def loaded(source: Sequence[CodeTask], split: str, seed: int) -> CodeTask:
+    """Task of a file: every tenth is for test, every tenth for validation, the others for training."""
+    remainders = {"test": (0,), "validation": (1,)}.get(split, tuple(range(2, 10)))
+    part = [task for index, task in enumerate(source) if index % 10 in remainders] or list(source)
+    return part[seed % len(part)]
+
+
+def as_names(name: str, value: Any) -> tuple[str, ...]:
+    """One name or several; `easy,hard` counts as two."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    if not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
+        raise UserError(f"{name} must be a list of names, got {value!r:.60}")
+    return tuple(value)
+
+
+def command_of(call: ToolCall) -> str:
+    """What a call of the shell would run; "" of another tool's."""
+    if call.name != "bash":
+        return ""
+    try:
+        command = json.loads(call.arguments).get("command", "")
+    except (ValueError, AttributeError):
+        return ""
+    return command if isinstance(command, str) else ""
