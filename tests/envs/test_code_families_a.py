@@ -15,7 +15,16 @@ import pytest
 
 from agentrl.envs.code.task import Call, Family, Problem, Raises, Run, load
 
-MODULES = ("strings", "strings_codes", "strings_search", "parsing", "parsing_records")
+MODULES = (
+    "strings",
+    "strings_codes",
+    "strings_search",
+    "parsing",
+    "parsing_records",
+    "parsing_languages",
+    "text",
+    "text_reports",
+)
 FAMILIES: tuple[Family, ...] = tuple(
     family for module in MODULES for family in import_module(f"agentrl.envs.code.families.{module}").FAMILIES
 )

@@ -93,7 +93,7 @@ def quoted_fields(rng: random.Random) -> Problem:
         return letters(rng, "ab" + sep + q + mark + " é", size)
 
     rows = [[value(rng.randint(0, 9)) for _ in range(size)] for size in (2, 4, 9, 150)]
-    plain = [w for w in words(rng, 40, [*WORDS, *FOREIGN, ""])]
+    plain = words(rng, 40, [*WORDS, *FOREIGN, ""])
     mixed = sep.join(f"  {p} " if i % 3 else write(p) for i, p in enumerate(plain[:12]))
     faults = [
         q,
@@ -292,8 +292,8 @@ def outlines(rng: random.Random) -> Problem:
 
     {"The result is the list of the top nodes: " if shape != "paths" else "Here "}{described}. An outline without titles gives an empty list.
 
-    `ValueError` is raised if an indentation is no multiple of {width}, if a line is more than one level deeper than the title before it (the first title
-    must be at depth 0), {f"if {bullet!r} is missing, " if bullet else ""}or if a title is empty{" after removing spaces" if bullet else " (which cannot happen here)"}.
+    `ValueError` is raised {f"if an indentation is no multiple of {width}, " if width > 1 else ""}if a line is more than one level deeper than the title before it (the first title
+    must be at depth 0){f", if {bullet!r} is missing, or if a title is empty" if bullet else ""}.
     """
 
     def write(depths: list[int], names: list[str]) -> str:

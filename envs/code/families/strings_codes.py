@@ -9,7 +9,7 @@ import random
 import re
 
 from agentrl.envs.code.families.writing import fill, functions, letters
-from agentrl.envs.code.task import Family, Problem
+from agentrl.envs.code.task import Family, Problem, load
 
 
 def escape_codec(rng: random.Random) -> Problem:
@@ -346,7 +346,16 @@ def numerals(rng: random.Random) -> Problem:
         spelled(some[0]) + "B",
         a + mark,
     ]
-    wrong = [w for w in wrong if w not in {spelled(n) for n in range(1, top + 1)}]
+    value = load(source)["value"]
+
+    def refused(text: str) -> bool:
+        try:
+            value(text)
+        except ValueError:
+            return True
+        return False
+
+    wrong = [text for text in wrong if refused(text)]
     edges = sorted({sizes[2] - 1, sizes[2], sizes[3] - sizes[2], sizes[3] + sizes[1] - 1, top - 1})
     return functions(
         statement,
