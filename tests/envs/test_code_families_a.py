@@ -24,6 +24,7 @@ MODULES = (
     "parsing_languages",
     "text",
     "text_reports",
+    "text_changes",
 )
 FAMILIES: tuple[Family, ...] = tuple(
     family for module in MODULES for family in import_module(f"agentrl.envs.code.families.{module}").FAMILIES
