@@ -10,7 +10,8 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,6 +25,7 @@ from agentrl.inference.hf import HFEngine
 from agentrl.inference.policy import ModelPolicy
 from agentrl.rollout import Rollouts, RolloutSettings, collect
 from agentrl.rollout.hosts import check_task
+from agentrl.store.lock import RunLock
 from agentrl.store.store import RunStore
 from agentrl.trainers.checkpoint import all_checkpoints, load_checkpoint, save_checkpoint, weights_sha256
 from agentrl.trainers.config import Recipe
@@ -62,8 +64,10 @@ class Trainer:
         saved: the step of the newest checkpoint on disk, -1 for none.
     """
 
-    def __init__(self, recipe: Recipe, store: RunStore, model: torch.nn.Module, codec: Codec) -> None:
-        self.recipe, self.store, self.model, self.codec = recipe, store, model, codec
+    def __init__(
+        self, recipe: Recipe, store: RunStore, lock: RunLock, model: torch.nn.Module, codec: Codec
+    ) -> None:
+        self.recipe, self.store, self.lock, self.model, self.codec = recipe, store, lock, model, codec
         self.optimizer = make_optimizer(recipe, model)
         self.reference = frozen_copy(model) if recipe.kl.coef > 0 else None
         self.engine = HFEngine(
@@ -83,34 +87,40 @@ class Trainer:
         store = RunStore.create(
             folder, name=recipe.name, kind="train", recipe=recipe.model_dump(mode="json"), versions=versions
         )
-        trainer = cls(recipe, store, model, codec)
-        trainer.checkpoint()
-        return trainer
+        with opened(store) as lock, store.watched():
+            trainer = cls(recipe, store, lock, model, codec)
+            trainer.checkpoint()
+            return trainer
 
     @classmethod
     def resume(cls, folder: Path) -> Trainer:
         """Go on with an interrupted run, with its own recipe. One that is done has no step left to make.
 
         Raises:
-            UserError: no run there, or a damaged one.
+            UserError: no run there, a damaged one, or one that another process trains.
         """
         store = RunStore.open(folder)
-        info = store.info()
-        recipe = Recipe.model_validate(info["recipe"])
-        set_threads(recipe)
-        model, codec = open_model(recipe)
-        trainer = cls(recipe, store, model, codec)
-        checkpoints = all_checkpoints(folder)
-        if checkpoints:
-            trainer.step = load_checkpoint(checkpoints[-1], trainer.model, trainer.optimizer)
-            trainer.saved = trainer.step
-        for step in range(trainer.step + 1, store.last_step() + 1):
-            trainer.update(step, list(store.trees(step=step)))
-        store.set_status("running")
-        return trainer
+        with opened(store) as lock:
+            recipe = Recipe.model_validate(store.info()["recipe"])
+            set_threads(recipe)
+            model, codec = open_model(recipe)
+            trainer = cls(recipe, store, lock, model, codec)
+            checkpoints = all_checkpoints(folder)
+            if checkpoints:
+                trainer.step = load_checkpoint(checkpoints[-1], trainer.model, trainer.optimizer)
+                trainer.saved = trainer.step
+            for step in range(trainer.step + 1, store.last_step() + 1):
+                trainer.update(step, list(store.trees(step=step)))
+            store.set_status("running")
+            return trainer
 
     async def run(self, listener: Listener, stop: asyncio.Event | None = None) -> None:
-        """Train to the recipe's last step, or until `stop` is set (the step in flight is dropped then)."""
+        """Train to the recipe's last step, or until `stop` is set (the step in flight is dropped then). Whatever ends
+        the run is its status in the store."""
+        with self.store.watched():
+            await self.train(listener, stop)
+
+    async def train(self, listener: Listener, stop: asyncio.Event | None) -> None:
         await self.sync_weights()
         while self.step < self.recipe.steps and not (stop and stop.is_set()):
             began = time.perf_counter()
@@ -176,6 +186,18 @@ class Trainer:
     async def aclose(self) -> None:
         await self.engine.aclose()
         self.store.close()
+        self.lock.release()
+
+
+@contextmanager
+def opened(store: RunStore) -> Iterator[RunLock]:
+    """A store and the lock of its folder, both let go if the block raises."""
+    with ExitStack() as held:
+        held.enter_context(store)
+        lock = RunLock(store.folder)
+        held.callback(lock.release)
+        yield lock
+        held.pop_all()
 
 
 def open_model(recipe: Recipe) -> tuple[torch.nn.Module, Codec]:

@@ -79,13 +79,14 @@ async def drive(trainer: Trainer) -> dict[str, Any]:
     recipe, began = trainer.recipe, time.perf_counter()
     try:
         async with interruptible() as stop:
-            watch = Watch(recipe.steps, stop)
-            before = await held_out(trainer, "before", stop)
-            with watch.bar:
-                watch.bar.show(trainer.step)
-                await trainer.run(watch, stop)
-            finished = trainer.step >= recipe.steps
-            after = await held_out(trainer, "after", stop) if finished else None
+            with trainer.store.watched():
+                watch = Watch(recipe.steps, stop)
+                before = await held_out(trainer, "before", stop)
+                with watch.bar:
+                    watch.bar.show(trainer.step)
+                    await trainer.run(watch, stop)
+                finished = trainer.step >= recipe.steps
+                after = await held_out(trainer, "after", stop) if finished else None
         return {
             "run": str(trainer.store.folder),
             "steps": trainer.step,

@@ -15,13 +15,13 @@ from pathlib import Path
 
 from agentrl.core.failures import UserError
 
-FORMAT = 1
+FORMAT = 2
 FILE = "run.sqlite"
 
 SCHEMA = """
 CREATE TABLE run (
     id TEXT PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL, created TEXT NOT NULL, status TEXT NOT NULL,
-    recipe TEXT NOT NULL, versions TEXT NOT NULL
+    recipe TEXT NOT NULL, versions TEXT NOT NULL, error TEXT NOT NULL
 );
 CREATE TABLE steps (step INTEGER PRIMARY KEY, metrics TEXT NOT NULL, seconds REAL NOT NULL, weight_version INTEGER NOT NULL);
 CREATE TABLE trees (

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import datetime
 import json
 import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -44,7 +45,7 @@ class RunStore:
         store = cls(folder, open_database(path, create=True))
         with store._write():
             store._db.execute(
-                "INSERT INTO run VALUES (?, ?, ?, ?, 'running', ?, ?)",
+                "INSERT INTO run VALUES (?, ?, ?, ?, 'running', ?, ?, '')",
                 (folder.name, name, kind, now(), dumps(recipe), dumps(versions)),
             )
         return store
@@ -61,16 +62,31 @@ class RunStore:
     # -- the run -----------------------------------------------------------------------------------
 
     def info(self) -> dict[str, Any]:
-        """id, name, kind, created, status, recipe, versions."""
+        """id, name, kind, created, status, error, recipe, versions."""
         row = self._one("SELECT * FROM run")
         if row is None:
             raise UserError(f"{self.folder} holds no run: it was interrupted while it was being created")
         return {**dict(row), "recipe": json.loads(row["recipe"]), "versions": json.loads(row["versions"])}
 
-    def set_status(self, status: str) -> None:
-        """`running`, `interrupted`, `failed` or `done`."""
+    def set_status(self, status: str, error: str = "") -> None:
+        """`running`, `interrupted`, `failed` (by `error`) or `done`."""
         with self._write():
-            self._db.execute("UPDATE run SET status = ?", (status,))
+            self._db.execute("UPDATE run SET status = ?, error = ?", (status, error))
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        """What ends the block ends the run: an error makes it `failed`, and is kept as a sentence; whoever cuts it
+        short leaves it `interrupted`."""
+        try:
+            yield
+        except BaseException as error:
+            cut_short = isinstance(error, KeyboardInterrupt | asyncio.CancelledError)
+            with suppress(UserError):  # a full disk: then the error itself is all there is to say
+                if cut_short:
+                    self.set_status("interrupted")
+                else:
+                    self.set_status("failed", str(error) or type(error).__name__)
+            raise
 
     # -- steps -------------------------------------------------------------------------------------
 
@@ -176,7 +192,8 @@ def new_run(folder: Path, **about: Any) -> Iterator[RunStore]:
     """
     store = RunStore.create(folder, **about)
     try:
-        yield store
+        with store.watched():
+            yield store
     except UserError:
         empty = store.last_step() == 0 and not store.phases()
         store.close()

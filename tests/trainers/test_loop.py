@@ -320,6 +320,54 @@ def test_a_run_whose_disk_fills_goes_on_from_its_last_step(whole, untrained, tmp
     assert tokens(folder) == tokens(whole[0])
 
 
+def info(folder: Path) -> dict:
+    with RunStore.open(folder) as store:
+        return store.info()
+
+
+def test_a_run_that_breaks_is_failed_and_says_why_and_can_go_on(whole, untrained, tmp_path):
+    class Breaking(Stopping):
+        async def stepped(self, report, trainer):
+            if report.step == 2:
+                raise RuntimeError("the listener broke")
+
+    trainer = Trainer.start(recipe_of(untrained), tmp_path / "run", {})
+    with pytest.raises(RuntimeError, match="broke"):
+        go(trainer, Breaking())
+    assert (info(tmp_path / "run")["status"], info(tmp_path / "run")["error"]) == (
+        "failed",
+        "the listener broke",
+    )
+    assert go(Trainer.resume(tmp_path / "run")) == whole[1][2:]
+    assert (info(tmp_path / "run")["status"], info(tmp_path / "run")["error"]) == ("done", "")
+
+
+def test_a_cancelled_run_is_interrupted(untrained, tmp_path):
+    class Cancelling(Stopping):
+        async def stepped(self, report, trainer):
+            raise asyncio.CancelledError
+
+    with pytest.raises(asyncio.CancelledError):
+        go(Trainer.start(recipe_of(untrained), tmp_path / "run", {}), Cancelling())
+    assert status(tmp_path / "run") == "interrupted"
+
+
+def test_one_process_trains_a_run(whole, tmp_path):
+    folder = tmp_path / "run"
+    shutil.copytree(whole[0], folder)
+    trainer = Trainer.resume(folder)
+    # Another process, and another trainer of this one.
+    code = f"from pathlib import Path; from agentrl.trainers.loop import Trainer; Trainer.resume(Path({str(folder)!r}))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    said = f"is being trained by another process (pid {os.getpid()})"
+    assert other.returncode == 1
+    assert other.stderr.strip().splitlines()[-1].endswith(said)
+    with pytest.raises(UserError, match="pid"):
+        Trainer.resume(folder)
+    asyncio.run(trainer.aclose())
+    go(Trainer.resume(folder))
+
+
 def test_no_run_is_said(tmp_path):
     with pytest.raises(UserError, match="no run"):
         Trainer.resume(tmp_path)
