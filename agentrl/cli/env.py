@@ -16,6 +16,9 @@ def add_to(app: typer.Typer) -> None:
     group = typer.Typer(no_args_is_help=True, help="Make an environment of your own, check it, measure it.")
     group.command("new", help="Write a working environment and its test from a template.")(new)
     group.command("check", help="Prove that an environment keeps the rules.")(check)
+    group.command(
+        "audit", help="Try to win without doing the task: trivial policies, attacks on the reward."
+    )(audit)
     group.command("bench", help="Measure what reset, step and fork cost.")(bench)
     app.add_typer(group, name="env")
 
@@ -53,6 +56,27 @@ def check(
         for report in reports:
             out.print(render(report))
     if not all(report.ok for report in reports):
+        raise typer.Exit(1)
+
+
+def audit(
+    name: Annotated[str, typer.Argument(help="Id, or `file.py:Class`, or `module:Class`.")],
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of each trivial policy.")] = 50,
+    set_: Annotated[
+        list[str], typer.Option("--set", help="Constructor argument of the environment, key=value.")
+    ] = [],  # noqa: B006
+    json: Json = False,
+) -> None:
+    from agentrl.check.audit import audit_env, rows_of
+    from agentrl.trainers.config import parse_override
+
+    def tell(text: str) -> None:
+        err.print(text, markup=False, highlight=False)
+
+    kwargs = dict(parse_override(text) for text in set_)
+    document = audit_env(name, kwargs=kwargs, episodes=episodes, progress=tell)
+    emit(document) if json else table(document["id"], ("", "name", "score", "verdict"), rows_of(document))
+    if not document["ok"]:
         raise typer.Exit(1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from agentrl.cli.policies import Engine, open_policy
 from agentrl.cli.progress import RolloutBar, interruptible
 from agentrl.cli.runs import new_run_folder, versions
 from agentrl.core.failures import UserError
-from agentrl.core.registry import resolve
+from agentrl.core.registry import EnvEntry, load_class, resolve
 from agentrl.core.taskfile import read_tasks
 from agentrl.evaluate.evaluate import evaluate, evaluation_tasks
 from agentrl.rollout import RolloutSettings
@@ -44,6 +45,9 @@ def eval_(
     set_: Annotated[
         list[str], typer.Option("--set", help="Constructor argument of the environment, key=value.")
     ] = [],  # noqa: B006
+    sandbox: Annotated[
+        str, typer.Option(help="Where the environment's sandboxes run: bubblewrap, docker, local-unsafe.")
+    ] = "",
     temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 1.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Most tokens of one turn.")] = 256,
     max_turns: Annotated[
@@ -58,6 +62,8 @@ def eval_(
 ) -> None:
     entry = resolve(env)
     kwargs: dict[str, Any] = dict(parse_override(text) for text in set_)
+    if sandbox:
+        kwargs["sandbox"] = sandbox
     if tasks_file is not None:
         tasks = read_tasks(tasks_file, entry.id, kwargs=kwargs, split=split)
     else:
@@ -70,9 +76,12 @@ def eval_(
         engine, model=model, base_url=base_url, temperature=temperature, max_tokens=max_tokens
     )
 
+    isolation = prepare_sandbox(entry, kwargs)
+
     async def main() -> dict[str, Any]:
         recipe = {
             "env": entry.id,
+            **({"sandbox": isolation} if isolation else {}),
             "kwargs": kwargs,
             "split": split,
             "engine": engine.value,
@@ -89,6 +98,8 @@ def eval_(
                 return document
 
     document = asyncio.run(main())
+    if isolation:
+        document["sandbox"] = isolation
     emit(document) if json else show(document)
     if document["partial"]:
         raise typer.Exit(130)
@@ -96,6 +107,28 @@ def eval_(
         raise UserError(
             f"no episode of {entry.id} could be finished: {document['infrastructure_failures']} failed"
         )
+
+
+def prepare_sandbox(entry: EnvEntry, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """See that the environment's sandboxes can be had, before anything is rolled out; what isolates them, for the run's
+    record. Empty for an environment without.
+
+    Raises:
+        UserError: `--sandbox` for an environment that runs in none.
+        SandboxUnavailable: the backend cannot work here; the message names the command that helps.
+    """
+    parameters = inspect.signature(load_class(entry)).parameters
+    if "sandbox" not in parameters:
+        if "sandbox" in kwargs:
+            raise UserError(f"{entry.id} runs in no sandbox: leave --sandbox out")
+        return {}
+    from agentrl.sandboxes.backends import backend, spec_of
+
+    name = kwargs.get("sandbox", parameters["sandbox"].default)
+    spec = spec_of(kwargs.get("sandbox_settings"))
+    found = asyncio.run(backend(name).check(spec))
+    err.print(found, markup=False, highlight=False)
+    return {"backend": name, **spec.record()}
 
 
 def show(document: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ from agentrl.core.failures import ToolError, UserError
 from agentrl.core.messages import Action, Message, ToolCall
 from agentrl.core.tool import tool
 from agentrl.envs.code import generator, tamper
+from agentrl.envs.code.attacks import ATTACKS, Attack
 from agentrl.envs.code.grading import Grade, grade
 from agentrl.envs.code.task import CodeTask
 from agentrl.envs.sandboxed import SandboxEnv
@@ -41,6 +42,7 @@ class CodeEnv(SandboxEnv):
         "them out, then call submit. Hidden tests judge only the files that the task names."
     )
     max_turns = 16
+    trivial_success = 0.02
 
     def __init__(
         self,
@@ -115,6 +117,8 @@ class CodeEnv(SandboxEnv):
             try:
                 submitted[path] = await box.read(path, limit=LARGEST_SUBMISSION)
             except SandboxRefusal as refusal:
+                if refusal.reason == "outside":
+                    self.flags.add("linked_outside")
                 raise ToolError(f"nothing was submitted: {refusal}") from None
         try:
             paths = [info.path for info in await box.list()]
@@ -148,6 +152,14 @@ class CodeEnv(SandboxEnv):
             if self.graded is not None:
                 info["tests"] = {"passed": self.graded.passed, "of": len(self.graded.results)}
         return observation, reward, terminated, truncated, info
+
+    def attacks(self) -> Sequence[Attack]:
+        """Ways to be paid without solving a task, for `agentrl env audit`."""
+        return ATTACKS
+
+    def attack(self, attack: Attack) -> Sequence[Action]:
+        """The actions of an attack against the current task."""
+        return attack.actions(self.current.problem)
 
     def expert(self) -> Action | None:
         """The reference solution: first write it, then submit."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterable
 
 SUSPECT_CALLS = {
@@ -137,4 +138,14 @@ def in_command(command: str) -> set[str]:
 def in_workspace(paths: Iterable[str], begun_with: Iterable[str]) -> set[str]:
     """Files of a workspace that only a grader's victim would have, and that were not there at the start."""
     known = set(begun_with)
-    return {f"planted:{path[:80]}" for path in paths if path not in known and PLANTED.search(path)}
+    return {
+        f"planted:{path[:80]}"
+        for path in paths
+        if path not in known and (PLANTED.search(path) or shadows(path))
+    }
+
+
+def shadows(path: str) -> bool:
+    """Whether a file at the top of the workspace takes the place of a module of the standard library."""
+    name = path.removesuffix(".py")
+    return name != path and name in sys.stdlib_module_names
