@@ -18,13 +18,19 @@ from agentrl.envs.code.task import Call, Family, Problem, Raises, Run, load
 MODULES = (
     "strings",
     "strings_codes",
+    "strings_numerals",
     "strings_search",
+    "strings_match",
     "parsing",
+    "parsing_columns",
     "parsing_records",
+    "parsing_outlines",
     "parsing_languages",
+    "parsing_filters",
     "text",
-    "text_reports",
     "text_changes",
+    "text_reports",
+    "text_folds",
 )
 FAMILIES: tuple[Family, ...] = tuple(
     family for module in MODULES for family in import_module(f"agentrl.envs.code.families.{module}").FAMILIES
