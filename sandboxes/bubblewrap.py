@@ -135,7 +135,15 @@ def arguments(spec: SandboxSpec, python: str, file: Any) -> list[str]:
     """bwrap's arguments: everything is denied, and this is what is given."""
     user = str(spec.user)
     given = ["--unshare-all", "--unshare-user", "--uid", user, "--gid", user, "--hostname", "sandbox"]
-    given += ["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv", "--disable-userns"]
+    given += [
+        "--as-pid-1",
+        "--die-with-parent",
+        "--new-session",
+        "--cap-drop",
+        "ALL",
+        "--clearenv",
+        "--disable-userns",
+    ]
     if spec.network:
         given += ["--share-net", "--ro-bind-try", "/etc/resolv.conf", "/etc/resolv.conf"]
         given += ["--ro-bind-try", "/etc/ssl", "/etc/ssl"]

@@ -242,7 +242,9 @@ def host_settings(spec: SandboxSpec) -> dict[str, Any]:
     options = f"rw,exec,nosuid,nodev,uid={spec.user},gid={spec.user}"
     given: dict[str, Any] = {
         "auto_remove": True,
-        "init": True,
+        # The supervisor is the first process: no signal from inside reaches it, and no other process holds the
+        # container's output, through which a command could answer in its place.
+        "init": False,
         "cap_drop": ["ALL"],
         "cap_add": list(spec.capabilities) or None,
         "security_opt": ["no-new-privileges:true", *([] if spec.seccomp else ["seccomp=unconfined"])],
@@ -255,7 +257,7 @@ def host_settings(spec: SandboxSpec) -> dict[str, Any]:
         "mem_limit": spec.memory,
         "memswap_limit": spec.memory,
         "nano_cpus": int(spec.cpus * 1e9),
-        "pids_limit": spec.processes + 1,  # the engine's init counts too
+        "pids_limit": spec.processes,
         "network_mode": "bridge" if spec.network else "none",
         "ipc_mode": "private",
         "log_config": {"Type": "none", "Config": {}},

@@ -26,6 +26,7 @@ from _json import encode_basestring_ascii
 PROTOCOL = 1
 CHUNK = 1 << 16
 BATCH = 1 << 20
+DEEPEST, LONGEST = 250, 3500  # folders in each other, bytes of a path: what is listed and packed
 PR_SET_DUMPABLE, PR_SET_CHILD_SUBREAPER, PR_SET_NO_NEW_PRIVS = 4, 36, 38
 IGNORED = (
     "SIGINT",
@@ -96,6 +97,10 @@ class Supervisor:
     def __init__(self, settings):
         self.settings = settings
         self.workspace = os.path.realpath(settings["workspace"])
+        self.folders = {
+            folder: stat.S_IMODE(os.stat(folder).st_mode)
+            for folder in (self.workspace, *settings.get("wipe", ()))
+        }
         self.input, self.output = os.dup(0), os.dup(1)
         null = os.open("/dev/null", os.O_RDWR)
         for fd in (0, 1, 2):
@@ -483,9 +488,8 @@ class Supervisor:
         left = under(os.getpid(), processes())
         if left:
             raise Refused("failed", f"{len(left)} processes survive")
-        for folder in (self.workspace, *self.settings.get("wipe", ())):
-            for name in os.listdir(folder):
-                remove(os.path.join(folder, name))
+        for folder, mode in self.folders.items():
+            clear(folder, mode)
         self.say({"id": number})
 
     def place(self, path, follow=True):
@@ -502,20 +506,23 @@ class Supervisor:
             raise Refused("outside", f"{path} leads out of the workspace")
         return real
 
+    def opened(self, fd, path):
+        """What was opened, if it is a file and inside: a link on the way may have been changed since it was looked at."""
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode):
+            os.close(fd)
+            raise Refused("file", f"{path} is not a file")
+        if not os.readlink(f"/proc/self/fd/{fd}").startswith(self.workspace + os.sep):
+            os.close(fd)
+            raise Refused("outside", f"{path} leads out of the workspace")
+        return found
+
     def do_read(self, number, header, body):
-        real = self.place(header["path"])
-        try:
-            fd = os.open(real, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-        except OSError as error:
-            raise Refused("file", "{}: {}".format(header["path"], reason(error))) from None
-        with os.fdopen(fd, "rb") as file:
-            found = os.fstat(fd)
-            if not stat.S_ISREG(found.st_mode):
-                raise Refused("file", "{} is not a file".format(header["path"]))
+        with regular(self.place(header["path"]), header["path"], os.O_RDONLY) as file:
+            found = os.fstat(file.fileno())
             if found.st_size > header["limit"]:
                 raise Refused(
-                    "large",
-                    f"{header['path']} holds {found.st_size} bytes, more than {header['limit']}",
+                    "large", f"{header['path']} holds {found.st_size} bytes, more than {header['limit']}"
                 )
             while True:
                 data = file.read(BATCH)
@@ -526,28 +533,26 @@ class Supervisor:
 
     def do_write(self, number, header, body):
         real = self.place(header["path"])
-        try:
-            if header.get("first", True):
+        first = header.get("first", True)
+        if first:
+            try:
                 os.makedirs(os.path.dirname(real), exist_ok=True)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-            fd = os.open(real, flags | (os.O_TRUNC if header.get("first", True) else os.O_APPEND), 0o644)
-        except OSError as error:
-            if error.errno == errno.ENOSPC:
-                raise
-            raise Refused("file", "{}: {}".format(header["path"], reason(error))) from None
-        with os.fdopen(fd, "wb", buffering=0) as file:
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                raise Refused("file", "{} is not a file".format(header["path"]))
+            except OSError as error:
+                raise refused_file(header["path"], error) from None
+        how = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if first else os.O_APPEND)
+        with regular(real, header["path"], how) as file:
             view = memoryview(body)
             while view:
                 view = view[file.write(view) :]
             if header.get("mode") is not None:
-                os.fchmod(fd, header["mode"] & 0o777)
+                os.fchmod(file.fileno(), header["mode"] & 0o777)
         self.say({"id": number})
 
     def do_list(self, number, header, body):
         """Every entry under a folder: [path, kind, size, mode], sorted."""
         root = self.place(header.get("path") or ".")
+        if not os.path.isdir(root):
+            raise Refused("file", "{} is not a folder".format(header.get("path")))
         found = []
         for path, found_stat in walk(root):
             mode = stat.S_IMODE(found_stat.st_mode)
@@ -573,14 +578,21 @@ class Supervisor:
                 name = os.path.relpath(path, self.workspace) if folder == "." else path
                 entry = {"path": name, "mode": mode, "mtime": found.st_mtime_ns}
                 if stat.S_ISLNK(found.st_mode):
-                    batch.add(dict(entry, link=os.readlink(path)), b"")
+                    try:
+                        batch.add(dict(entry, link=os.readlink(path)), b"")
+                    except OSError:
+                        continue  # removed since it was listed
                 elif stat.S_ISDIR(found.st_mode):
                     batch.add(dict(entry, dir=True), b"")
                 elif stat.S_ISREG(found.st_mode):
                     total += found.st_size
                     if total > header["limit"]:
                         raise Refused("large", f"the workspace holds more than {header['limit']} bytes")
-                    with readable(path, mode) as file:
+                    try:
+                        file = readable(path, mode)
+                    except FileNotFoundError:
+                        continue  # removed since it was listed
+                    with file:
                         first = True
                         while True:
                             data = file.read(BATCH)
@@ -672,6 +684,24 @@ def become(argv, env, cwd, ends, settings):
         value = value if hard == resource.RLIM_INFINITY else min(value, hard)
         resource.setrlimit(kind, (value, value))
     os.execvpe(argv[0], argv, env)
+
+
+def refused_file(path, error):
+    """What went wrong with a file, as the fault of whoever named it; a full disk is told apart."""
+    full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+    return Refused("full" if full else "file", f"{path}: {reason(error)}")
+
+
+def regular(real, path, how):
+    """An ordinary file, opened without following a last link and without waiting (a pipe would hold us up)."""
+    try:
+        fd = os.open(real, how | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+    except OSError as error:
+        raise refused_file(path, error) from None
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise Refused("file", f"{path} is not a file")
+    return os.fdopen(fd, "wb" if how & os.O_WRONLY else "rb", buffering=0 if how & os.O_WRONLY else -1)
 
 
 def kind_of(found):
@@ -780,61 +810,81 @@ def oom_kills():
     return 0
 
 
-def walk(root):
-    """(path, lstat) of everything under a folder, parents first, sorted; folders that are closed are opened."""
+def walk(root, depth=0):
+    """(path, lstat) of everything under a folder, parents first, sorted; folders that are closed are opened, what goes
+    away meanwhile is left out."""
+    if depth > DEEPEST or len(root) > LONGEST:
+        raise Refused("path", "folders are nested too deep")
+    closed = None
     try:
-        names = sorted(os.listdir(root))
-    except PermissionError:
-        mode = stat.S_IMODE(os.lstat(root).st_mode)
-        os.chmod(root, mode | 0o700)
         try:
             names = sorted(os.listdir(root))
-            for item in [pair for name in names for pair in entry(os.path.join(root, name))]:
-                yield item
-        finally:
-            os.chmod(root, mode)
-        return
-    for name in names:
-        for item in entry(os.path.join(root, name)):
-            yield item
-
-
-def entry(path):
-    found = os.lstat(path)
-    yield path, found
-    if stat.S_ISDIR(found.st_mode):
-        yield from walk(path)
-
-
-class readable:
-    """A file opened for reading whatever its mode."""
-
-    def __init__(self, path, mode):
-        self.path, self.mode = path, mode
-
-    def __enter__(self):
-        try:
-            self.file = open(self.path, "rb")
         except PermissionError:
-            os.chmod(self.path, self.mode | 0o400)
-            self.file = open(self.path, "rb")
-            os.chmod(self.path, self.mode)
-        return self.file
+            closed = stat.S_IMODE(os.lstat(root).st_mode)
+            os.chmod(root, closed | 0o700)
+            names = sorted(os.listdir(root))
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        for name in names:
+            path = os.path.join(root, name)
+            try:
+                found = os.lstat(path)
+            except FileNotFoundError:
+                continue
+            except PermissionError:  # a folder that can be listed and not entered
+                closed = stat.S_IMODE(os.lstat(root).st_mode)
+                os.chmod(root, closed | 0o700)
+                found = os.lstat(path)
+            yield path, found
+            if stat.S_ISDIR(found.st_mode):
+                yield from walk(path, depth + 1)
+    finally:
+        if closed is not None:
+            os.chmod(root, closed)
 
-    def __exit__(self, *_):
-        self.file.close()
+
+def readable(path, mode):
+    """A file opened for reading, whatever its mode."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK
+    try:
+        return os.fdopen(os.open(path, flags), "rb")
+    except PermissionError:
+        os.chmod(path, mode | 0o400)
+        try:
+            return os.fdopen(os.open(path, flags), "rb")
+        finally:
+            os.chmod(path, mode)
 
 
-def remove(path):
-    """Remove a file, a link or a whole tree, whatever its modes."""
-    found = os.lstat(path)
-    if stat.S_ISDIR(found.st_mode):
-        os.chmod(path, 0o700)
-        for name in os.listdir(path):
-            remove(os.path.join(path, name))
-        os.rmdir(path)
-    else:
-        os.unlink(path)
+def clear(folder, mode):
+    """Empty a folder, whatever the modes in it and however deep it is: folders are moved up, so no path grows long."""
+    if stat.S_IMODE(os.stat(folder).st_mode) != mode:
+        os.chmod(folder, mode)
+    moved = 0
+    while True:
+        names = os.listdir(folder)
+        if not names:
+            return
+        for name in names:
+            path = os.path.join(folder, name)
+            if not is_folder(path):
+                os.unlink(path)
+                continue
+            os.chmod(path, 0o700)
+            for inner in os.listdir(path):
+                deeper = os.path.join(path, inner)
+                if not is_folder(deeper):
+                    os.unlink(deeper)
+                    continue
+                os.chmod(deeper, 0o700)
+                while os.path.lexists(os.path.join(folder, str(moved))):
+                    moved += 1
+                os.rename(deeper, os.path.join(folder, str(moved)))
+            os.rmdir(path)
+
+
+def is_folder(path):
+    return stat.S_ISDIR(os.lstat(path).st_mode)
 
 
 def literal(text):

@@ -86,7 +86,7 @@ class CodeEnv(SandboxEnv):
             *own,
         )
 
-    shared = SandboxEnv.shared | {"source", "families", "code", "graded"}
+    shared = SandboxEnv.shared | {"source", "families"}
 
     def assignment(self) -> str:
         if self.source is not None:

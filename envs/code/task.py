@@ -110,6 +110,9 @@ class CodeTask:
     difficulty: str
     problem: Problem
 
+    def __deepcopy__(self, memo: Any) -> CodeTask:
+        return self  # it never changes
+
 
 @dataclass(frozen=True, slots=True)
 class Family:
