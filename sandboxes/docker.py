@@ -231,7 +231,7 @@ def settings(spec: SandboxSpec) -> dict[str, Any]:
     """What the supervisor is told: the engine's control group keeps the limits."""
     return {
         "workspace": "/workspace",
-        "wipe": ["/tmp", "/dev/shm"],
+        "wipe": ["/tmp", "/dev/shm", "/dev/mqueue"],
         "watch": False,
         "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
     }
