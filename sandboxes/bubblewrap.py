@@ -152,7 +152,7 @@ def arguments(spec: SandboxSpec, python: str, file: Any) -> list[str]:
         given += ["--ro-bind-data", file(text.format(user=user).encode()), path]
     for path in HOST_ETC:
         given += ["--ro-bind-try", path, path]
-    given += ["--proc", "/proc", "--dev", "/dev"]
+    given += ["--proc", "/proc", "--ro-bind-try", "/proc/sys", "/proc/sys", "--dev", "/dev"]
     tmp = str(spec.tmp_bytes)
     given += ["--perms", "1777", "--size", tmp, "--tmpfs", "/tmp"]
     given += ["--perms", "1777", "--size", tmp, "--tmpfs", "/dev/shm"]

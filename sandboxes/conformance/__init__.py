@@ -1,5 +1,7 @@
 """One suite for every backend: what a sandbox must hold, whatever it is made of (`agentrl sandbox selfcheck`)."""
 
+import importlib
+
 from agentrl.sandboxes.conformance.suite import (
     CASES,
     Broken,
@@ -11,9 +13,22 @@ from agentrl.sandboxes.conformance.suite import (
     run_conformance,
 )
 
-from agentrl.sandboxes.conformance import (  # isort: skip  # each adds its cases, in this order
-    commands,
+THEMES = (
+    "commands",
+    "output",
+    "deadlines",
+    "processes",
+    "limits",
+    "files",
+    "isolation",
+    "kernel",
+    "forking",
+    "channels",
+    "lifecycle",
 )
+
+for _theme in THEMES:  # each adds its cases, in this order
+    importlib.import_module(f"agentrl.sandboxes.conformance.{_theme}")
 
 __all__ = [
     "CASES",
@@ -23,6 +38,5 @@ __all__ = [
     "ConformanceReport",
     "Maker",
     "Skip",
-    "commands",
     "run_conformance",
 ]
