@@ -23,6 +23,7 @@ from agentrl.sandboxes.base import Process, Sandbox, SandboxDied, SandboxFailure
 
 SUBJECT = Path(__file__).with_name("subject.py").read_text(encoding="utf-8")
 GRACE = 4.0
+NOT_FINITE = {"nan", "inf", "-inf"}
 READY = 20.0
 LARGEST_ANSWER = 3 << 20
 Fresh = Callable[[], AbstractAsyncContextManager[Sandbox]]
@@ -205,6 +206,8 @@ def judge(test: Test, answer: Mapping[str, Any], flags: set[str]) -> TestResult:
             flags.add("exits")
         values += [Missing(why)] * (len(test.steps) - len(values))
     flags.update(*(strange(value) for value in values if not allowed(test, value)))
+    if any(isinstance(value, str) and value.strip().lower() in NOT_FINITE for value in values):
+        flags.add("not_finite")  # what a script prints of such a number
     if len(values) != len(test.steps):
         return TestResult(test.name, False, f"{len(values)} answers to {len(test.steps)} steps")
     outputs = [
