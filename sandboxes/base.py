@@ -292,7 +292,7 @@ class Sandbox(abc.ABC):
 
     @abc.abstractmethod
     async def ping(self, timeout: float = 5.0) -> int:
-        """How many processes run in it besides the supervisor. Raises: SandboxDied."""
+        """How many processes of commands run in it. Raises: SandboxDied."""
 
     @abc.abstractmethod
     async def close(self) -> None:

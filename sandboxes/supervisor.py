@@ -303,6 +303,7 @@ class Supervisor:
         """Kill everything under a runner, then answer."""
         job.killed = True
         kill_under(job.runner, self.spared())
+        signal_all([job.runner], signal.SIGCONT)  # or one that a command has stopped would stay
         if job.code is None:
             job.code = 128 + signal.SIGKILL
         self.answer(job)
@@ -357,7 +358,13 @@ class Supervisor:
     # -- requests --------------------------------------------------------------------------------------
 
     def do_ping(self, number, header, body):
-        self.say({"id": number, "processes": len(under(os.getpid(), processes())), "jobs": len(self.jobs)})
+        self.say(
+            {
+                "id": number,
+                "processes": len(set(under(os.getpid(), processes())) - self.spared()),
+                "jobs": len(self.jobs),
+            }
+        )
 
     def do_exec(self, number, header, body):
         cwd = header.get("cwd") or self.workspace
