@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 
 from agentrl.core.failures import AgentRLError
 from agentrl.sandboxes.base import Sandbox, SandboxDied
 from agentrl.sandboxes.conformance import host
-from agentrl.sandboxes.conformance.suite import Broken, Maker, case, must, same, works
+from agentrl.sandboxes.conformance.suite import Broken, Maker, Skip, case, must, same, works
+from agentrl.sandboxes.owner import me
 
 
 async def died(attempt: object, what: str) -> None:
@@ -96,13 +99,8 @@ async def close_while_it_runs(box: Sandbox, made: Maker) -> str:
 @case(fresh=True, needs="isolation")
 async def death_is_told(box: Sandbox, made: Maker) -> str:
     """The sandbox is killed from outside, as a machine short of memory would do."""
-    import os
-    import signal
-
     pids = host.processes(box.id)
     if not pids:
-        from agentrl.sandboxes.conformance.suite import Skip
-
         raise Skip("its processes cannot be seen from here")
     running = asyncio.ensure_future(box.exec("sleep 25", timeout=25))
     await asyncio.sleep(0.2)
@@ -121,7 +119,8 @@ async def death_is_told(box: Sandbox, made: Maker) -> str:
 
 @case()
 async def cancelled_start(box: Sandbox, made: Maker) -> str:
-    before = set(host.processes("agentrl-sandbox="))
+    mine = me().text  # others may start sandboxes on this machine meanwhile
+    before = set(host.processes(mine))
     for delay in (0.0, 0.005, 0.02, 0.05):
         starting = asyncio.ensure_future(made.backend.start(made.spec))
         await asyncio.sleep(delay)
@@ -131,7 +130,10 @@ async def cancelled_start(box: Sandbox, made: Maker) -> str:
             await made.clean()
         except asyncio.CancelledError:
             continue
-    left = lambda: set(host.processes("agentrl-sandbox=")) - before  # noqa: E731
+
+    def left() -> set[int]:
+        return set(host.processes(mine)) - before
+
     must(await host.settles(lambda: not left(), 5.0), f"processes of cancelled starts live on: {left()}")
     await works(box)
     return "leaves nothing"

@@ -270,6 +270,16 @@ async def works(box: Sandbox) -> None:
     must((result.stdout, result.exit_code) == ("42\n", 3), f"afterwards a command gives {result!r:.300}")
 
 
+async def nothing_runs(box: Sandbox) -> None:
+    """Soon: what watches over a command ends just after it."""
+    for _ in range(100):
+        left = await box.ping()
+        if not left:
+            return
+        await asyncio.sleep(0.02)
+    raise Broken(f"{left} processes live on in the sandbox")
+
+
 async def usable_or_dead(box: Sandbox) -> str:
     """Afterwards it works, or it says that it has died; nothing between."""
     try:
