@@ -134,8 +134,8 @@ async def deaf_to_signals(box: Sandbox, made: Maker) -> str:
             "trap '' TERM INT HUP QUIT; echo deaf; while :; do sleep 0.1; done", timeout=1
         )
     late(result, "a deaf command")
-    async with within(2.5, "a stopped command with a timeout of 1 s"):
-        late(await box.exec("kill -STOP $$", timeout=1), "a stopped command")
+    async with within(2.5, "a stopped command with a timeout of 0.5 s"):
+        late(await box.exec("kill -STOP $$", timeout=0.5), "a stopped command")
     return "dies"
 
 
@@ -173,14 +173,14 @@ async def runaway(box: Sandbox, made: Maker) -> str:
 @case()
 async def both_at_once(box: Sandbox, made: Maker) -> str:
     words = [host.mark() for _ in range(4)]
-    async with within(4, "four commands with timeouts of 0.5 to 2 s"):
+    async with within(4, "four commands with timeouts of 0.3 to 1.2 s"):
         results = await asyncio.gather(
-            *(box.exec(f"echo {i}; sleep {word}", timeout=0.5 * (i + 1)) for i, word in enumerate(words))
+            *(box.exec(f"echo {i}; sleep {word}", timeout=0.3 * (i + 1)) for i, word in enumerate(words))
         )
     for i, result in enumerate(results):
         late(result, f"command {i}")
         same(result.stdout, f"{i}\n", f"output of command {i}")
-        must(abs(result.seconds - 0.5 * (i + 1)) < 0.9, f"command {i} ended after {result.seconds:.2f} s")
+        must(abs(result.seconds - 0.3 * (i + 1)) < 0.9, f"command {i} ended after {result.seconds:.2f} s")
     for word in words:
         await none_left(box, word)
     return "each at its own"

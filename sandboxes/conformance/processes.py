@@ -24,13 +24,14 @@ print(count, flush=True)
 os._exit(0)
 """
 SWARM = """
-import os
+import os, time
 for _ in range(150):
     pid = os.fork()
     if pid == 0:
         os.setsid()
         if os.fork() == 0:
-            os.execvp("true", ["true"])
+            time.sleep(0.02)
+            os._exit(0)
         os._exit(0)
     os.waitpid(pid, 0)
 """
