@@ -142,16 +142,17 @@ def build(
 
 def selfcheck(
     backend: BackendOption = Where.bubblewrap,
-    only: Annotated[list[str], typer.Option(help="Only cases whose name contains this.")] = [],  # noqa: B006
+    only: Annotated[list[str], typer.Option(help="Only these cases, or cases of these themes.")] = [],  # noqa: B006
     json: Json = False,
 ) -> None:
     from agentrl.sandboxes import backends
     from agentrl.sandboxes.conformance import run_conformance
+    from agentrl.sandboxes.conformance.suite import CaseResult
 
-    def tell(name: str, ok: bool, detail: str) -> None:
-        err.print(
-            f"{'ok  ' if ok else 'FAIL'}  {name}  {'' if ok else detail}", markup=False, highlight=False
-        )
+    def tell(case: CaseResult) -> None:
+        word = "skip" if case.skipped else "ok  " if case.ok else "FAIL"
+        detail = "" if case.ok and not case.skipped else case.detail
+        err.print(f"{word}  {case.name}  {detail}", markup=False, highlight=False)
 
     report = asyncio.run(run_conformance(backends.backend(backend.value), only=tuple(only), progress=tell))
     document = report.to_dict()

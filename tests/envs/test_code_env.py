@@ -159,8 +159,6 @@ def find():
     found += [repr(item)[:5000] for item in gc.get_objects() if isinstance(item, (dict, list))][:2000]
     with open("/proc/self/cmdline", "rb") as file:
         found.append(repr(file.read()))
-    with open("/proc/self/environ", "rb") as file:
-        found.append(repr(file.read()))
     for folder, _, names in os.walk("/tmp"):
         found += names
     assert len(found) > 100

@@ -20,7 +20,8 @@ def has_engine() -> bool:
 BACKENDS = [
     pytest.param("bubblewrap", marks=pytest.mark.skipif(not HAS_BWRAP, reason="bwrap is not installed")),
     pytest.param(
-        "docker", marks=[pytest.mark.docker, pytest.mark.skipif(not has_engine(), reason="no Docker engine answers")]
+        "docker",
+        marks=[pytest.mark.docker, pytest.mark.skipif(not has_engine(), reason="no Docker engine answers")],
     ),
 ]
 

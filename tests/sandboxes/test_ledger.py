@@ -82,7 +82,9 @@ def test_containers_images_networks_and_volumes_of_a_dead_owner_go():
     container = client.containers.run(
         "agentrl/sandbox:1", ["sleep", "100"], detach=True, labels=label.labels(), network_mode="none"
     )
-    container.commit("agentrl/snapshot", "test", changes=[f"LABEL {k}={v}" for k, v in label.labels().items()])
+    container.commit(
+        "agentrl/snapshot", "test", changes=[f"LABEL {k}={v}" for k, v in label.labels().items()]
+    )
     client.volumes.create("agentrl-test", labels=label.labels())
     mine = [entry for entry in ledger.docker_entries(client) if entry.sandbox == label.sandbox]
     assert {entry.kind for entry in mine} == {"container", "image", "volume"}
@@ -106,8 +108,10 @@ def test_a_killed_runner_leaves_nothing_after_the_next_start(some_backend, tmp_p
         runner.kill()
         runner.wait()
         runner.stdout.close()
-        next_start = "import asyncio; from agentrl.sandboxes.backends import backend; from agentrl.sandboxes.base \
+        next_start = (
+            "import asyncio; from agentrl.sandboxes.backends import backend; from agentrl.sandboxes.base \
 import SandboxSpec; asyncio.run(backend('{}').check(SandboxSpec()))"
+        )
         subprocess.run([sys.executable, "-c", next_start.format(some_backend.name)], check=True, timeout=60)
         # What ends by itself, because its runner did, may still be on its way.
         deadline = time.monotonic() + 10
