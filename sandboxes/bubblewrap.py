@@ -19,6 +19,7 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -93,6 +94,11 @@ class Bubblewrap(Backend):
         async def destroy() -> None:
             nonlocal ended
             ended = True
+            # Its input has ended, so it ends by itself, and bwrap once the kernel has emptied the namespace; killed
+            # from outside, bwrap would be gone before what is in it.
+            deadline = time.monotonic() + 2
+            while process.poll() is None and time.monotonic() < deadline:
+                await asyncio.sleep(0.001)
             await gone(process)
             if group is not None and not await asyncio.to_thread(group.remove):
                 raise SandboxFailure(
