@@ -23,7 +23,16 @@ OPS: dict[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
     "<": operator.lt,
 }
-PACKAGES = ("agentrl-toolkit", "torch", "transformers", "renderers", "gymnasium", "numpy", "tantivy")
+PACKAGES = (
+    "agentrl-toolkit",
+    "docker",
+    "torch",
+    "transformers",
+    "renderers",
+    "gymnasium",
+    "numpy",
+    "tantivy",
+)
 
 
 @dataclass(frozen=True, slots=True)
