@@ -12,16 +12,19 @@ import base64
 import json
 import secrets
 from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agentrl.envs.code.task import Problem, Run, Test
-from agentrl.envs.code.values import Missing, decode, encode, same, strange
+from agentrl.envs.code.task import Asserts, Call, Problem, Raises, Run, Test
+from agentrl.envs.code.values import Missing, Opaque, decode, encode, same, strange
 from agentrl.sandboxes.base import Process, Sandbox, SandboxDied, SandboxFailure, SandboxRefusal
 
-SUBJECT = Path(__file__).with_name("subject.py").read_text(encoding="utf-8")
+PLAIN, SUBJECT, ASSERTER = (
+    Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+    for name in ("plain", "subject", "asserter")
+)
 GRACE = 4.0
 NOT_FINITE = {"nan", "inf", "-inf"}
 READY = 20.0
@@ -96,7 +99,7 @@ async def grade(
         progress = Progress()
         try:
             async with fresh() as box:
-                await attempt_all(problem, files, box, progress, seconds, total_seconds)
+                await attempt_all(problem, files, box, fresh, progress, seconds, total_seconds)
             return graded(problem, progress)
         except SandboxDied:
             if attempt:
@@ -117,6 +120,7 @@ async def attempt_all(
     problem: Problem,
     files: Mapping[str, bytes],
     box: Sandbox,
+    fresh: Fresh,
     progress: Progress,
     seconds: float,
     total_seconds: float,
@@ -124,30 +128,90 @@ async def attempt_all(
     for path, content in files.items():
         await box.write(path, content)
     deadline = asyncio.get_running_loop().time() + total_seconds
-    process = await box.open(["python3", "-I", "-c", SUBJECT], timeout=total_seconds + GRACE)
+    async with AsyncExitStack() as opened:
+        subject = await begin(box, SUBJECT, total_seconds)
+        other: Sandbox | None = None
+        judging: Channel | None = None
+        for test in problem.tests:
+            left = min(seconds, deadline - asyncio.get_running_loop().time())
+            if left <= 0:
+                progress.flags.add("slow")
+                break
+            try:
+                if isinstance(test.steps[0], Asserts):
+                    other = other or await opened.enter_async_context(fresh())
+                    judging = judging or await begin(other, ASSERTER, total_seconds)
+                    result, clean = await converse(
+                        test, test.steps[0], subject, judging, left, progress.flags
+                    )
+                    if not clean:  # it is in the middle of something: the next test needs another one
+                        await judging.process.kill()
+                        judging = None
+                else:
+                    answer = await subject.ask(left + GRACE, test=as_request(test, left))
+                    result = judge(test, answer, progress.flags)
+            except (SandboxRefusal, TimeoutError, EOFError):
+                progress.flags.add("killed_grader")
+                break
+            progress.results.append(result)
+
+
+async def begin(box: Sandbox, program: str, seconds: float) -> Channel:
+    """Start one of our programs in a sandbox. Nothing of the submission has run yet: what goes wrong here is ours."""
+    process = await box.open(["python3", "-I", "-c", f"{PLAIN}\n{program}"], timeout=seconds + GRACE + READY)
     channel = Channel(process)
-    try:  # Nothing of the submission has run yet: what goes wrong here is ours.
+    try:
         await channel.receive(READY)
     except (TimeoutError, EOFError):
         said = (await process.kill()).stderr
         raise SandboxFailure(box.id, f"the grader did not start: {said[-300:]}") from None
-    for test in problem.tests:
-        left = deadline - asyncio.get_running_loop().time()
-        if left <= 0:
-            progress.flags.add("slow")
-            break
-        nonce = secrets.token_hex(16)
-        request = {"nonce": nonce, "test": as_request(test, min(seconds, left))}
+    return channel
+
+
+async def converse(
+    test: Test, asserts: Asserts, subject: Channel, judging: Channel, seconds: float, flags: set[str]
+) -> tuple[TestResult, bool]:
+    """A test program in one sandbox, its calls carried to the submission in another; and whether it came to its end."""
+    deadline = asyncio.get_running_loop().time() + seconds
+    await subject.ask(GRACE, begin=True)
+    await judging.send({"code": asserts.code, "names": list(asserts.names)})
+    detail = "too slow"
+    passed = clean = False
+    while (left := deadline - asyncio.get_running_loop().time()) > 0:
         try:
-            await channel.send(request)
-            answer = await channel.receive(min(seconds, left) + GRACE)
-        except (SandboxRefusal, TimeoutError, EOFError):
-            progress.flags.add("killed_grader")
+            message = await judging.receive(left)
+        except TimeoutError:
             break
-        if answer.get("nonce") != nonce:
-            progress.flags.add("forged_answer")
+        if "call" not in message:
+            passed, clean = message.get("done") is True, True
+            detail = "" if passed else str(message.get("detail", "it failed"))
             break
-        progress.results.append(judge(test, answer, progress.flags))
+        answer = await subject.ask(left + GRACE, step=message["call"], seconds=left)
+        values, said = parsed(answer)
+        flags |= said | set().union(*map(strange, values))
+        if not answer.get("came") or not values:
+            flags.add("exits")
+            detail = "the submission did not answer"
+            break
+        await judging.send({"answer": encoded(values[-1])})
+    ended = await subject.ask(2 * GRACE, end=True)
+    flags |= parsed(ended)[1] | ({"left_processes"} if ended.get("strays") else set())
+    return TestResult(test.name, passed, detail), clean
+
+
+def encoded(value: Any) -> Any:
+    """An answer for the test program: what is no plain data stays none."""
+    if isinstance(value, Opaque):
+        return {"type": "opaque", "value": value.kind}
+    if isinstance(value, Raises):
+        return {"type": "raises", "value": value.name}
+    if isinstance(value, list):
+        return [encoded(item) for item in value]
+    if isinstance(value, tuple):
+        return {"type": "tuple", "value": [encoded(item) for item in value]}
+    if isinstance(value, dict):
+        return {"type": "dict", "value": [[encoded(key), encoded(item)] for key, item in value.items()]}
+    return encode(value)
 
 
 class Channel:
@@ -155,6 +219,19 @@ class Channel:
 
     def __init__(self, process: Process) -> None:
         self.process, self.held = process, bytearray()
+
+    async def ask(self, timeout: float, **request: Any) -> dict[str, Any]:
+        """A request and its answer, matched by a number that nothing else knows.
+
+        Raises:
+            EOFError: what came is no answer to it.
+        """
+        nonce = secrets.token_hex(16)
+        await self.send({"nonce": nonce, **request})
+        answer = await self.receive(timeout)
+        if answer.get("nonce") != nonce:
+            raise EOFError
+        return answer
 
     async def send(self, message: dict[str, Any]) -> None:
         await self.process.send(json.dumps(message).encode() + b"\n")
@@ -184,7 +261,7 @@ def as_request(test: Test, seconds: float) -> dict[str, Any]:
     for step in test.steps:
         if isinstance(step, Run):
             steps.append({"script": step.script, "args": list(step.args), "stdin": step.stdin})
-        else:
+        elif isinstance(step, Call):
             keywords = {"type": "dict", "value": [[key, encode(value)] for key, value in step.kwargs.items()]}
             steps.append(
                 {"target": step.target, "args": [encode(item) for item in step.args], "kwargs": keywords}

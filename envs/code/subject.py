@@ -1,9 +1,12 @@
 """Runs inside a grading sandbox: calls the submission with what comes over descriptor 3 and sends back what it answers.
 
-It knows no expected value. Each test runs in a fork of its own, which holds neither the channel nor a way to it (this
+`plain.py` is put before it. It knows no expected value. Each test runs in a fork of its own, which holds neither the channel nor a way to it (this
 process is not dumpable); what a fork sends through its own pipe is read as data, bounded, and sent on by number. Standard
 library only.
 """
+
+# ruff: noqa: F821
+# mypy: disable-error-code=name-defined
 
 import _ctypes
 import base64
@@ -19,7 +22,6 @@ import time
 
 LIMIT = 1 << 20
 WORKSPACE = os.getcwd()
-PLAIN = (bool, int, str)
 prctl = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")
 _ctypes.call_cdeclfunction(
     prctl, (4, 0, 0, 0, 0)
@@ -27,51 +29,6 @@ _ctypes.call_cdeclfunction(
 _ctypes.call_cdeclfunction(
     prctl, (36, 1, 0, 0, 0)
 )  # PR_SET_CHILD_SUBREAPER: what a test leaves behind comes to us
-
-
-def encode(value, depth=0):
-    kind = type(value)
-    if depth > 60:
-        return {"type": "opaque", "value": "deep nesting"}
-    if value is None or kind in PLAIN:
-        return value
-    if kind is float:
-        return value if value - value == 0 else {"type": "float", "value": float.__repr__(value)}
-    if kind is list:
-        return [encode(item, depth + 1) for item in value]
-    if kind is bytes or kind is bytearray:
-        return {"type": "bytes", "value": bytes(value).hex()}
-    if kind is complex:
-        return {"type": "complex", "value": [encode(value.real), encode(value.imag)]}
-    if kind is tuple:
-        return {"type": "tuple", "value": [encode(item, depth + 1) for item in value]}
-    if kind is dict or (kind.__module__ == "collections" and issubclass(kind, dict)):
-        pairs = dict.items(value)
-        return {
-            "type": "dict",
-            "value": [[encode(key, depth + 1), encode(item, depth + 1)] for key, item in pairs],
-        }
-    if kind is set or kind is frozenset:
-        return {"type": "set", "value": [encode(item, depth + 1) for item in value]}
-    if kind.__module__ == "collections" and kind.__name__ == "deque":
-        return [encode(item, depth + 1) for item in value]
-    return {"type": "opaque", "value": kind.__name__}
-
-
-def decode(value):
-    if isinstance(value, list):
-        return [decode(item) for item in value]
-    if not isinstance(value, dict):
-        return value
-    kind, inner = value["type"], value["value"]
-    if kind == "float":
-        return float(inner)
-    if kind == "bytes":
-        return bytes.fromhex(inner)
-    if kind == "complex":
-        return complex(decode(inner[0]), decode(inner[1]))
-    items = [decode(item) for item in inner]
-    return {"tuple": tuple, "dict": dict, "set": set}[kind](items)
 
 
 NOTED = {
@@ -133,8 +90,8 @@ def snapshot_of_builtins():
     return {name: id(value) for name, value in vars(builtins).items()}
 
 
-def run_test(test, write):
-    """In the fork: import the submission, take the steps, send each answer as it comes."""
+def run_test(steps, write):
+    """In the fork: import the submission, take the steps as they come, send each answer."""
     events = Events()
     answers = os.fdopen(write, "wb", buffering=0)
 
@@ -149,7 +106,7 @@ def run_test(test, write):
     sys.dont_write_bytecode = True
     last = None
     events.on = True
-    for step in test["steps"]:
+    for step in steps:
         try:
             if "script" in step:
                 value = run_script(step)
@@ -231,7 +188,7 @@ def supervise(test):
             os.close(read)
             os.close(3)
             os.setsid()
-            run_test(test, write)
+            run_test(test["steps"], write)
         finally:
             os._exit(1)
     os.close(write)
@@ -262,6 +219,59 @@ def supervise(test):
         "code": code,
         "strays": strays,
     }
+
+
+class Live:
+    """A fork that takes its steps one by one, as somebody else asks for them."""
+
+    def __init__(self):
+        down_read, self.down = os.pipe()
+        self.up, up_write = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            try:
+                for fd in (self.down, self.up, 3):
+                    os.close(fd)
+                os.setsid()
+                run_test(map(json.loads, os.fdopen(down_read, "r")), up_write)
+            finally:
+                os._exit(1)
+        os.close(down_read)
+        os.close(up_write)
+        self.held = b""
+
+    def ask(self, step, seconds):
+        """The line with the answer; the lines of flags before it; None if none comes."""
+        try:
+            os.write(self.down, json.dumps(step).encode() + b"\n")
+        except BrokenPipeError:
+            return None
+        return self.lines(seconds, lambda line: line.startswith(b'{"answer"'))
+
+    def lines(self, seconds, last):
+        found, deadline = [], time.monotonic() + seconds
+        poll = select.poll()
+        poll.register(self.up, select.POLLIN)
+        while True:
+            while b"\n" in self.held:
+                line, _, self.held = self.held.partition(b"\n")
+                found.append(line)
+                if last(line):
+                    return b"\n".join(found)
+            left = deadline - time.monotonic()
+            if left <= 0 or len(self.held) > LIMIT or not poll.poll(1000 * left):
+                return None
+            piece = os.read(self.up, 65536)
+            if not piece:
+                return None
+            self.held += piece
+
+    def end(self):
+        """Its flags; and how many processes it leaves, killed."""
+        os.close(self.down)
+        said = self.lines(1.0, lambda line: line == b'{"done": true}') or b""
+        os.close(self.up)
+        return said, kill_all(self.pid)
 
 
 def reap(pid, seconds):
@@ -328,7 +338,17 @@ def main():
             held += piece
         line, _, held = held.partition(b"\n")
         request = json.loads(line)
-        answer = supervise(request["test"])
+        if "test" in request:
+            answer = supervise(request["test"])
+        elif "begin" in request:
+            live = Live()
+            answer = {}
+        elif "step" in request:
+            said = live.ask(request["step"], request["seconds"])
+            answer = {"data": base64.b64encode(said or b"").decode(), "came": said is not None}
+        else:
+            said, strays = live.end()
+            answer = {"data": base64.b64encode(said).decode(), "strays": strays}
         answer["nonce"] = request["nonce"]
         channel.write(json.dumps(answer).encode() + b"\n")
 

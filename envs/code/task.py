@@ -47,12 +47,26 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
+class Asserts:
+    """A test program of a public set, unchanged. It runs in a sandbox of its own, without the submission, whose functions
+    are stand-ins there: calls go over, plain data comes back. It has passed if it ends without an exception.
+
+    Attributes:
+        code: the program.
+        names: functions of `solution.py` that it calls.
+    """
+
+    code: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Test:
     """One hidden test, in a fresh process.
 
     Attributes:
         name: unique within the task.
-        steps: calls, or runs, in order.
+        steps: calls, or runs, in order; or one `Asserts` (expected: `(True,)`).
         expected: one value for each step (of a constructor: None), or `Raises`.
         check: instead of `expected`, a property: given the list of what came back, is it right? It runs where the
             submission cannot reach it.
@@ -61,7 +75,7 @@ class Test:
     __test__ = False  # not a test of pytest's
 
     name: str
-    steps: tuple[Call | Run, ...]
+    steps: tuple[Call | Run | Asserts, ...]
     expected: tuple[Any, ...] | None = None
     check: Callable[[list[Any]], bool] | None = None
 
