@@ -45,7 +45,7 @@ from agentrl.core.messages import (
     text_of,
     user,
 )
-from agentrl.core.portal import run_sync
+from agentrl.core.portal import in_thread, run_sync
 from agentrl.core.spaces import ActionSpace, MessagesSpace
 from agentrl.core.tool import Tool, as_text, check_names, tools_of
 
@@ -66,6 +66,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             `thread`: different instances may run in different threads; `process`: one process per
             instance; `async`: some tools are coroutines.
         shared: names of attributes that copies share because they never change (an index, a corpus).
+        max_instances: how many may be open at once in one collection (a licence, a device); None for no limit.
 
     Set by the base class: `np_random`, `options`, `split`, `task_seed` (the seed of this episode: the one
     given to `reset`, else one drawn from `np_random`), `turn` (turns played so far).
@@ -78,6 +79,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     fork: ClassVar[ForkKind] = "copy"
     safety: ClassVar[Safety] = "thread"
     shared: ClassVar[frozenset[str]] = frozenset()
+    max_instances: ClassVar[int | None] = None
 
     def __init__(self, *, split: str = "train", max_turns: int | None = None) -> None:
         self.tools = tools_of(self)
@@ -214,7 +216,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         if self.safety == "inline" or type(self).close is ToolEnv.close:
             self.close()
         else:
-            await asyncio.to_thread(self.close)
+            await in_thread(self.close)
 
     # -- forking -----------------------------------------------------------------------------------
 
@@ -233,11 +235,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         Raises:
             ForkMismatch: a replayed path showed something else than the first time.
         """
-        owner = type(self).__qualname__
-        if snapshot.owner != owner or snapshot.kind != self.fork:
-            raise UserError(
-                f"a {snapshot.owner} snapshot ({snapshot.kind}) does not fit {owner} ({self.fork})"
-            )
+        self._check_snapshot(snapshot)
         if snapshot.kind == "copy":
             copy_in(self, snapshot.payload, self.shared)
             return
@@ -247,6 +245,34 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         for index, (action, expected) in enumerate(path, start=1):
             observation, *_ = self.step(action)
             self._compare(index, expected, observation)
+
+    async def asnapshot(self) -> Snapshot:
+        """`snapshot` for an event loop: where `areset` runs. What has to wait for it (a sandbox) overrides this."""
+        if self.safety in ("async", "inline"):
+            return self.snapshot()
+        return await asyncio.to_thread(self.snapshot)
+
+    async def arestore(self, snapshot: Snapshot) -> None:
+        """`restore` for an event loop, likewise; a replay of coroutines is awaited here."""
+        if self.safety == "async" and self.fork == "replay":
+            self._check_snapshot(snapshot)
+            (seed, options, first), path = snapshot.payload
+            observation, _ = await self.areset(seed=seed, options=dict(options))
+            self._compare(0, first, observation)
+            for index, (action, expected) in enumerate(path, start=1):
+                observation, *_ = await self.astep(action)
+                self._compare(index, expected, observation)
+        elif self.safety in ("async", "inline"):
+            self.restore(snapshot)
+        else:
+            await asyncio.to_thread(self.restore, snapshot)
+
+    def _check_snapshot(self, snapshot: Snapshot) -> None:
+        owner = type(self).__qualname__
+        if snapshot.owner != owner or snapshot.kind != self.fork:
+            raise UserError(
+                f"a {snapshot.owner} snapshot ({snapshot.kind}) does not fit {owner} ({self.fork})"
+            )
 
     def _compare(self, index: int, expected: str, observation: Observation) -> None:
         got = digest(text_of(observation))

@@ -8,7 +8,7 @@ import contextlib
 import functools
 import os
 import threading
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -53,6 +53,34 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     except KeyboardInterrupt:
         future.cancel()
         raise
+
+
+async def in_thread(function: Callable[[], T]) -> T:
+    """Run a function in a daemon thread of its own: one that hangs keeps neither a loop nor the process from ending."""
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[T] = loop.create_future()
+
+    def work() -> None:
+        result, error = None, None
+        try:
+            result = function()
+        except BaseException as raised:
+            error = raised
+        with contextlib.suppress(RuntimeError):  # the loop may be closed by now
+            loop.call_soon_threadsafe(settle, future, result, error)
+
+    threading.Thread(target=work, name="agentrl-call", daemon=True).start()
+    return await future
+
+
+def settle(future: asyncio.Future[Any], result: Any, error: BaseException | None) -> None:
+    """Give a future its outcome, if it still waits for one."""
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)
 
 
 async def finish(work: Coroutine[Any, Any, T]) -> T:

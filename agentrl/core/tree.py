@@ -69,7 +69,7 @@ class Turn:
         success: on a leaf, whether the task was solved, if the environment says so.
         tool_errors: kinds of the tool errors that this turn's calls caused.
         info: JSON-serialisable rest of the environment's info.
-        seconds: wall time of (generate, step).
+        seconds: wall time of (generate, step). A measurement: turns that differ in it alone are equal.
         cached_tokens: prompt tokens that the engine took from its prefix cache.
     """
 
@@ -92,7 +92,7 @@ class Turn:
     success: bool | None = None
     tool_errors: tuple[str, ...] = ()
     info: Mapping[str, Any] = field(default_factory=dict)
-    seconds: tuple[float, float] = (0.0, 0.0)
+    seconds: tuple[float, float] = field(default=(0.0, 0.0), compare=False)
     cached_tokens: int = 0
 
     @property
