@@ -24,7 +24,7 @@ from agentrl.inference.codec import Codec
 from agentrl.inference.hf import HFEngine
 from agentrl.inference.policy import ModelPolicy
 from agentrl.rollout import Rollouts, RolloutSettings, collect
-from agentrl.rollout.hosts import check_task
+from agentrl.rollout.kinds import check_task
 from agentrl.store.lock import RunLock
 from agentrl.store.store import RunStore
 from agentrl.trainers.checkpoint import all_checkpoints, load_checkpoint, save_checkpoint, weights_sha256
@@ -80,7 +80,12 @@ class Trainer:
 
     @classmethod
     def start(cls, recipe: Recipe, folder: Path, versions: dict[str, str]) -> Trainer:
-        """A new run in `folder`."""
+        """A new run in `folder`.
+
+        Raises:
+            UserError: a recipe whose environment or rollout settings cannot be, before anything is written.
+        """
+        rollout_settings(recipe, 1)
         check_task(tasks_of(recipe, 1)[0])
         set_threads(recipe)
         model, codec = open_model(recipe)

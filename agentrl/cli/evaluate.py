@@ -18,7 +18,7 @@ from agentrl.core.registry import EnvEntry, load_class, resolve
 from agentrl.core.taskfile import read_tasks
 from agentrl.evaluate.evaluate import evaluate, evaluation_tasks
 from agentrl.rollout import RolloutSettings
-from agentrl.rollout.hosts import check_task
+from agentrl.rollout.kinds import check_task
 from agentrl.store.store import new_run
 from agentrl.trainers.config import parse_override
 

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 
 from agentrl.core.failures import UserError
 
+LEAST = {"group_size": 1, "concurrency": 1, "max_turns": 1, "retries": 0, "min_group": 1}
+DEADLINES = ("make_seconds", "reset_seconds", "step_seconds", "generate_seconds", "close_seconds")
+
 
 @dataclass(frozen=True, slots=True)
 class RolloutSettings:
@@ -13,13 +16,15 @@ class RolloutSettings:
 
     Attributes:
         group_size: episodes per task.
-        concurrency: episodes at once.
+        concurrency: episodes at once, and environments open at once.
         max_turns: turn limit on top of the environment's own; None for none.
-        retries: fresh attempts for an episode that an infrastructure failure ended.
+        retries: how often an episode that an infrastructure failure ended is replaced, each time in a fresh
+            environment; after that its group lacks it.
         min_group: a group with fewer usable episodes is removed (and counted).
         seed: with the task and the episode it decides every sampling seed.
         deterministic: call the policy only when every live episode waits for it.
-        make_seconds, reset_seconds, step_seconds, generate_seconds, close_seconds: deadlines.
+        make_seconds, reset_seconds, step_seconds, generate_seconds, close_seconds: deadlines. A snapshot has that of
+            a step, a restore that of a reset.
     """
 
     group_size: int = 1
@@ -36,8 +41,15 @@ class RolloutSettings:
     close_seconds: float = 20.0
 
     def __post_init__(self) -> None:
-        for name in ("group_size", "concurrency", "min_group"):
-            if getattr(self, name) < 1:
-                raise UserError(f"rollout {name} must be at least 1, got {getattr(self, name)}")
-        if self.retries < 0:
-            raise UserError(f"rollout retries must not be negative, got {self.retries}")
+        for name, least in LEAST.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UserError(f"rollout {name} must be at least {least}, got {value}")
+        for name in DEADLINES:
+            if not getattr(self, name) > 0:
+                raise UserError(f"rollout {name} must be more than 0, got {getattr(self, name)}")
+        if self.min_group > self.group_size:
+            raise UserError(
+                f"rollout min_group ({self.min_group}) must not exceed group_size ({self.group_size}): "
+                f"no group could be used"
+            )

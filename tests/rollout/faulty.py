@@ -14,6 +14,8 @@ from agentrl.inference.policy import Sampled, View
 
 CLOSED: Counter[int] = Counter()
 MADE: list[int] = []
+MOST_OPEN: list[int] = []
+"""How many were open whenever one was made."""
 GO = call("go")
 
 
@@ -21,21 +23,27 @@ class Faulty(ToolEnv):
     """Breaks at `where` when the task's seed is in `seeds`.
 
     Args:
-        where: `make`, `reset`, `step`, `close`, `nan`, `hang` or `die`.
+        where: `make`, `reset`, `step`, `close`, `nan`, `die`, or `hang-` and one of the first four.
         seeds: the unlucky tasks.
         once: break only the first time in this process.
+        hang: seconds that a hang takes.
     """
 
     max_turns = 3
     broken: ClassVar[Counter[str]] = Counter()
 
-    def __init__(self, *, where: str = "", seeds: Any = (), once: bool = False, delay: float = 0.0) -> None:
+    def __init__(
+        self, *, where: str = "", seeds: Any = (), once: bool = False, delay: float = 0.0, hang: float = 30.0
+    ) -> None:
         super().__init__()
-        self.where, self.seeds, self.once, self.delay = where, tuple(seeds), once, delay
+        self.where, self.seeds, self.once, self.delay, self.hang = where, tuple(seeds), once, delay, hang
         self.number = len(MADE)
         MADE.append(self.number)
+        MOST_OPEN.append(len(MADE) - len(CLOSED))
         if where == "make":
             raise RuntimeError("cannot be made")
+        if where == "hang-make":
+            time.sleep(hang)
 
     def unlucky(self, where: str) -> bool:
         hit = self.where == where and self.task_seed in self.seeds
@@ -47,6 +55,8 @@ class Faulty(ToolEnv):
     def task(self) -> str:
         if self.unlucky("reset"):
             raise RuntimeError("reset breaks")
+        if self.unlucky("hang-reset"):
+            time.sleep(self.hang)
         return f"task {self.task_seed}"
 
     @tool
@@ -54,8 +64,8 @@ class Faulty(ToolEnv):
         """Go on."""
         if self.unlucky("step"):
             raise RuntimeError("step breaks")
-        if self.unlucky("hang"):
-            time.sleep(30)
+        if self.unlucky("hang-step"):
+            time.sleep(self.hang)
         if self.unlucky("die"):
             os._exit(3)
         if self.unlucky("nan"):
@@ -70,6 +80,8 @@ class Faulty(ToolEnv):
         super().close()
         if self.where == "close":
             raise RuntimeError("close breaks")
+        if self.where == "hang-close":
+            time.sleep(self.hang)
 
 
 class Inline(Faulty):
@@ -102,7 +114,31 @@ class Async(Faulty):
         return "waited"
 
 
-KINDS = {"inline": Inline, "thread": Thread, "process": Process, "async": Async}
+class Waiting(Async):
+    """Coroutines, from the first message on."""
+
+    async def task(self) -> str:  # type: ignore[override]
+        if self.unlucky("wait-reset"):
+            await asyncio.sleep(self.hang)
+        return f"task {self.task_seed}"
+
+
+class Licensed(Faulty):
+    """Only so many at once."""
+
+    safety = "thread"
+    max_instances = 2
+
+
+KINDS = {
+    "inline": Inline,
+    "thread": Thread,
+    "process": Process,
+    "async": Async,
+    "waiting": Waiting,
+    "licensed": Licensed,
+    "licensed-too": Licensed,
+}
 for _name, _kind in KINDS.items():
     register(f"faulty/{_name}-v0", _kind)
 

@@ -4,12 +4,13 @@ import threading
 import time
 from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import faulty
-from faulty import CLOSED, MADE, Go
+from faulty import CLOSED, MADE, MOST_OPEN, Go
 
 from agentrl.core.failures import InfrastructureFailure, UnknownName, UserError
 from agentrl.core.messages import text_of
@@ -23,6 +24,7 @@ from agentrl.rollout import RolloutSettings, collect, rollout
 def clean():
     CLOSED.clear()
     MADE.clear()
+    MOST_OPEN.clear()
     faulty.Faulty.broken.clear()
 
 
@@ -58,7 +60,9 @@ def test_one_failing_episode_of_sixteen_leaves_fifteen_and_a_count(kind, where):
     out = rollout(tasks(kind, 16, where=where, seeds=[5]), Go(), RolloutSettings(retries=1))
     assert out.stats.usable == 15
     assert out.stats.dropped == 1
-    assert out.stats.failures == Counter({f"{where_key(kind, where)}": 2})
+    assert out.stats.refilled == 1
+    boundary = "tool:go" if where == "step" else "reset"
+    assert out.stats.failures == Counter({f"faulty/{kind}-v0|{boundary}|InfrastructureFailure": 2})
     assert [tree.task.seed for tree in out.trees] == [seed for seed in range(16) if seed != 5]
     assert len(out.removed) == 1
     assert len(out.removed[0]) == 0
@@ -66,20 +70,45 @@ def test_one_failing_episode_of_sixteen_leaves_fifteen_and_a_count(kind, where):
     assert_closed_once()
 
 
-def where_key(kind: str, where: str) -> str:
-    # A tool that raises is named by the tool; a reset by its environment.
-    return (
-        "go|tool|InfrastructureFailure"
-        if where == "step"
-        else f"faulty/{kind}-v0|reset|InfrastructureFailure"
-    )
-
-
 def test_a_second_attempt_on_a_fresh_environment_saves_the_episode():
     out = rollout(tasks("inline", 4, where="step", seeds=[2], once=True), Go(), RolloutSettings(retries=2))
     assert (out.stats.usable, out.stats.dropped, sum(out.stats.failures.values())) == (4, 0, 1)
     assert len(out.trees[2]) == 3
     assert_closed_once()
+
+
+def test_an_episode_that_broke_is_replaced_by_one_with_seeds_of_its_own():
+    class Seeds(Go):
+        seen: ClassVar[list[int]] = []
+
+        async def act(self, view: View) -> Sampled:
+            if not view.path:
+                self.seen.append(view.seed)
+            return await super().act(view)
+
+    settings = RolloutSettings(group_size=3, min_group=3, retries=1)
+    out = rollout(tasks("inline", 1, where="step", seeds=[0], once=True), Seeds(), settings)
+    assert [len(tree.episodes()) for tree in out.trees] == [3]
+    assert (out.stats.refilled, out.stats.dropped, out.stats.removed_groups) == (1, 0, 0)
+    assert len(set(Seeds.seen)) == len(Seeds.seen) == 4
+    assert_closed_once()
+
+
+def test_more_usable_episodes_than_there_are_is_bad_input():
+    with pytest.raises(UserError, match=r"min_group \(3\) must not exceed group_size \(2\)"):
+        RolloutSettings(group_size=2, min_group=3)
+
+
+def test_the_same_task_twice_is_two_groups_with_seeds_of_their_own():
+    class Seeds(Go):
+        seen: ClassVar[list[int]] = []
+
+        async def act(self, view: View) -> Sampled:
+            self.seen.append(view.seed)
+            return await super().act(view)
+
+    rollout([*tasks("inline", 1), *tasks("inline", 1)], Seeds(), RolloutSettings(group_size=2))
+    assert len(set(Seeds.seen)) == len(Seeds.seen) == 12
 
 
 def test_a_group_keeps_its_good_episodes_and_is_removed_under_its_minimum():
@@ -96,7 +125,7 @@ def test_a_group_keeps_its_good_episodes_and_is_removed_under_its_minimum():
 def test_a_hang_ends_at_its_deadline(kind):
     began = time.monotonic()
     settings = RolloutSettings(retries=0, step_seconds=0.3, close_seconds=0.3)
-    out = rollout(tasks(kind, 3, where="hang", seeds=[1]), Go(), settings)
+    out = rollout(tasks(kind, 3, where="hang-step", seeds=[1]), Go(), settings)
     assert time.monotonic() - began < 20
     assert out.stats.usable == 2
     assert out.stats.failures[f"faulty/{kind}-v0|step|DeadlineExceeded"] == 1
@@ -112,7 +141,7 @@ def test_a_coroutine_that_hangs_ends_at_its_deadline_and_is_closed():
 def test_a_policy_that_hangs_ends_at_its_deadline():
     out = rollout(tasks("inline", 2), Go(delay=30), RolloutSettings(retries=0, generate_seconds=0.1))
     assert out.stats.usable == 0
-    assert out.stats.failures == Counter({"Go|generate|DeadlineExceeded": 2})
+    assert out.stats.failures == Counter({"faulty/inline-v0|generate|DeadlineExceeded": 2})
     assert_closed_once()
 
 
@@ -277,6 +306,6 @@ def test_an_engine_that_breaks_is_an_infrastructure_failure():
             raise OSError("connection lost")
 
     out = rollout(tasks("inline", 2), Broken(), RolloutSettings(retries=0))
-    assert out.stats.failures == Counter({"Broken|generate|InfrastructureFailure": 2})
+    assert out.stats.failures == Counter({"faulty/inline-v0|generate|InfrastructureFailure": 2})
     assert isinstance(out.removed[0].failures[0].message, str)
     assert InfrastructureFailure("step", "x", "y").where == "step"

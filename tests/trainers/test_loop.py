@@ -368,6 +368,12 @@ def test_one_process_trains_a_run(whole, tmp_path):
     go(Trainer.resume(folder))
 
 
+def test_groups_that_can_never_be_used_are_said_before_anything_is_written(untrained, tmp_path):
+    with pytest.raises(UserError, match=r"min_group \(5\) must not exceed group_size \(4\)"):
+        Trainer.start(recipe_of(untrained, "rollout.min_group=5"), tmp_path / "run", {})
+    assert not (tmp_path / "run").exists()
+
+
 def test_no_run_is_said(tmp_path):
     with pytest.raises(UserError, match="no run"):
         Trainer.resume(tmp_path)
