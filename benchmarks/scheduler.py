@@ -5,17 +5,17 @@
     hundred takes over 16 s). The simulated engine serves all requests that it holds together, one token a step, a
     step of batch b taking 20 ms + 0.1 ms * b. Three schedules of the very same latencies and lengths:
       manager:   `agentrl.rollout.collect`, unchanged;
-      ideal:     a discrete-event simulation in which a request is served the moment its observation is there, which
-                 no schedule can beat for this engine but by delaying requests on purpose;
+      ideal:     a lower bound of the makespan of any schedule, which even the best one need not reach: the larger of
+                 all the engine's work in full batches and the longest episode alone;
       lock-step: wait for all environments, then one engine batch, then all environments again.
-    `engine_busy_fraction_of_ideal` compares the fraction of the time in which the engine works, manager to ideal;
-    `throughput_vs_lockstep` the time to finish everything. Medians over seeds.
+    `engine_busy_fraction` is the share of the manager's time in which the engine works. The same work in the ideal time
+    would keep it busy for more of it: `engine_busy_fraction_of_ideal` is the ideal time by the manager's.
+    `throughput_vs_lockstep` compares the times of these two. Medians over seeds.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
 import statistics
 import time
 
@@ -140,29 +140,12 @@ def with_manager(latencies: Latencies) -> tuple[float, float]:
     return seconds, engine.busy
 
 
-def ideal(latencies: Latencies) -> tuple[float, float]:
-    """The same without any scheduler: requests are served from the first step after they are ready."""
-    ready = [(0.0, episode, 0) for episode in range(EPISODES)]
-    heapq.heapify(ready)
-    active: dict[tuple[int, int], int] = {}
-    now = busy = end = 0.0
-    while ready or active:
-        if not active:
-            now = max(now, ready[0][0])
-        while ready and ready[0][0] <= now:
-            _, episode, turn = heapq.heappop(ready)
-            active[episode, turn] = int(latencies.tokens[episode, turn])
-        seconds = BASE + PER_ROW * len(active)
-        now, busy = now + seconds, busy + seconds
-        for episode, turn in list(active):
-            active[episode, turn] -= 1
-            if active[episode, turn] == 0:
-                del active[episode, turn]
-                back = now + float(latencies.step[episode, turn])
-                end = max(end, back)
-                if turn + 1 < TURNS:
-                    heapq.heappush(ready, (back, episode, turn + 1))
-    return end, busy
+def ideal(latencies: Latencies) -> float:
+    """Seconds in which no schedule can be finished sooner: the engine has all the tokens to sample, at best in batches
+    of everybody; and every episode has its own turns, one after the other, at best alone in the engine."""
+    engine = float(latencies.tokens.sum()) * (BASE / EPISODES + PER_ROW)
+    chains = (latencies.tokens * (BASE + PER_ROW) + latencies.step).sum(axis=1)
+    return max(engine, float(chains.max()))
 
 
 def lock_step(latencies: Latencies) -> tuple[float, float]:
@@ -183,9 +166,8 @@ def run(quick: bool = False) -> BenchResult:
     for seed in range(3 if quick else 15):
         latencies = Latencies(seed)
         seconds, busy = with_manager(latencies)
-        best_seconds, best_busy = ideal(latencies)
         slow_seconds, _ = lock_step(latencies)
-        fractions.append((busy / seconds) / (best_busy / best_seconds))
+        fractions.append(ideal(latencies) / seconds)
         busies.append(busy / seconds)
         speedups.append(slow_seconds / seconds)
     figures = {
