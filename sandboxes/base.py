@@ -8,6 +8,7 @@ infrastructure failure: nothing that it said since is believed).
 from __future__ import annotations
 
 import abc
+import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
@@ -92,6 +93,8 @@ class SandboxSpec:
         processes: processes at once, with those of the supervisor.
         open_files: descriptors of one process.
         workspace_bytes, tmp_bytes: sizes of `/workspace` and `/tmp`.
+        workspace: Docker only: a folder of the image's own, which must be writable, in place of an empty `/workspace`.
+            What is in it counts as part of the root file system: no size, kept by a snapshot, not emptied by a reset.
         output_bytes: bytes that are kept of each stream of a command, half head, half tail.
         read_only: the root file system cannot be written.
         seccomp: filter system calls (Docker: the engine's default profile; bubblewrap: our own list).
@@ -110,6 +113,7 @@ class SandboxSpec:
     open_files: int = 1024
     workspace_bytes: int = 128 * MIB
     tmp_bytes: int = 64 * MIB
+    workspace: str = ""
     output_bytes: int = 64 << 10
     read_only: bool = True
     seccomp: bool = True
@@ -126,10 +130,22 @@ class SandboxSpec:
                 raise UserError(f"sandbox {name} must be at least {least}, got {value!r}")
         if self.output_bytes > MIB:
             raise UserError(f"sandbox output_bytes must be at most {MIB}, got {self.output_bytes!r}")
-        if self.workspace_bytes + self.tmp_bytes > self.memory:
+        if self.workspace and (
+            not self.workspace.startswith("/") or posixpath.normpath(self.workspace) != self.workspace
+        ):
+            raise UserError(f"sandbox workspace must be an absolute path, got {self.workspace!r}")
+        if (
+            self.workspace.strip("/").partition("/")[0] in {"tmp", "dev", "proc", "sys", ""}
+            and self.workspace
+        ):
+            raise UserError(f"sandbox workspace must be a folder of its own, got {self.workspace!r}")
+        if self.workspace and self.read_only:
+            raise UserError("sandbox workspace is a folder of the image, which needs read_only=false")
+        held = self.tmp_bytes + (0 if self.workspace else self.workspace_bytes)
+        if held > self.memory:
             raise UserError(
-                f"sandbox workspace_bytes + tmp_bytes ({self.workspace_bytes + self.tmp_bytes}) must fit in memory "
-                f"({self.memory}): temporary files are held in memory"
+                f"sandbox workspace_bytes + tmp_bytes ({held}) must fit in memory ({self.memory}): temporary files are "
+                "held in memory"
             )
 
     def weakened(self) -> tuple[str, ...]:
@@ -291,6 +307,10 @@ class Sandbox(abc.ABC):
         """As if fresh: no processes, no files."""
 
     @abc.abstractmethod
+    async def calm(self) -> None:
+        """Kill every command and everything in the background; files stay."""
+
+    @abc.abstractmethod
     async def ping(self, timeout: float = 5.0) -> int:
         """How many processes of commands run in it. Raises: SandboxDied."""
 
@@ -318,6 +338,10 @@ class Backend(abc.ABC):
             SandboxUnavailable: it can never work here (no daemon, no permission, no image).
             SandboxFailure: it did not work this time.
         """
+
+    async def discard(self, snapshot: SandboxSnapshot) -> None:
+        """Free what a snapshot keeps outside of this process; nothing can be made from it afterwards."""
+        return None
 
     async def check(self, spec: SandboxSpec) -> str:
         """Whether `start` could work, without leaving anything behind; one sentence of what was found.

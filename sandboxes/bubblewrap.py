@@ -269,7 +269,7 @@ def reachable(folder: Path) -> bool:
 
 
 def refuse_docker_only(spec: SandboxSpec, name: str) -> None:
-    for setting in ("image", "runtime", "capabilities"):
+    for setting in ("image", "runtime", "capabilities", "workspace"):
         if getattr(spec, setting):
             raise SandboxUnavailable(
                 f"{setting} is a setting of the docker backend, {name} has none: use --sandbox docker"

@@ -20,15 +20,22 @@ from typing import Any, TypeVar
 from agentrl.core.failures import MissingExtra
 from agentrl.core.portal import finish
 from agentrl.sandboxes import ledger
-from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
+from agentrl.sandboxes.base import (
+    Backend,
+    SandboxFailure,
+    SandboxSnapshot,
+    SandboxSpec,
+    SandboxUnavailable,
+)
 from agentrl.sandboxes.bubblewrap import environment
 from agentrl.sandboxes.link import Link
 from agentrl.sandboxes.owner import Label
-from agentrl.sandboxes.supervised import Handle, SupervisedSandbox
+from agentrl.sandboxes.supervised import FOLDERS, Handle, SupervisedSandbox
 
 T = TypeVar("T")
 SUPERVISOR = Path(__file__).with_name("supervisor.py")
 SNAPSHOTS = "agentrl/snapshot"
+WORKSPACE = "/workspace"
 STARTS = 4  # containers that one process starts at once: more only wait in the engine
 START_HINT = "start it with `systemctl start docker` (or `dockerd &` as root), or use --sandbox bubblewrap"
 
@@ -67,6 +74,9 @@ class Docker(Backend):
         async def commit() -> str:
             return await ask(lambda: keep(client, container, label))
 
+        async def changes() -> list[str]:
+            return await ask(lambda: [item["Path"] for item in client.api.diff(container) or ()])
+
         try:
             reader, writer = await asyncio.open_connection(sock=ours)
             link = Link(Demultiplexed(reader), writer, label.sandbox)
@@ -75,7 +85,12 @@ class Docker(Backend):
             except BaseException:
                 await link.close()
                 raise
-            handle = Handle(destroy, commit=None if spec.read_only else commit)
+            handle = Handle(
+                destroy,
+                commit=None if spec.read_only else commit,
+                changes=None if spec.read_only else changes,
+                folders=("/tmp",) if spec.workspace else FOLDERS,
+            )
             return SupervisedSandbox(label.sandbox, self.name, spec, link, handle, self.start)
         except BaseException:
             if not removed:
@@ -103,6 +118,11 @@ class Docker(Backend):
 
         client = await self._engine()
         return await ask(lambda: image.ensure(client, spec.image))
+
+    async def discard(self, snapshot: SandboxSnapshot) -> None:
+        client = await self._engine()
+        if snapshot.image:
+            await ask(lambda: drop(client, snapshot.image))
 
     async def check(self, spec: SandboxSpec) -> str:
         client = await self._engine()
@@ -199,7 +219,7 @@ def launch(client: Any, image: str, spec: SandboxSpec, label: Label) -> tuple[st
         name=label.sandbox,
         hostname="sandbox",
         user=f"{spec.user}:{spec.user}",
-        working_dir="/workspace",
+        working_dir=spec.workspace or WORKSPACE,
         environment={k: v for k, v in environment(spec).items() if k != "PATH"},
         labels=label.labels(),
         stdin_open=True,
@@ -230,7 +250,7 @@ def launch(client: Any, image: str, spec: SandboxSpec, label: Label) -> tuple[st
 def settings(spec: SandboxSpec) -> dict[str, Any]:
     """What the supervisor is told: the engine's control group keeps the limits."""
     return {
-        "workspace": "/workspace",
+        "workspace": spec.workspace or WORKSPACE,
         "wipe": ["/tmp", "/dev/shm", "/dev/mqueue"],
         "watch": False,
         "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
@@ -250,7 +270,7 @@ def host_settings(spec: SandboxSpec) -> dict[str, Any]:
         "security_opt": ["no-new-privileges:true", *([] if spec.seccomp else ["seccomp=unconfined"])],
         "read_only": spec.read_only,
         "tmpfs": {
-            "/workspace": f"{options},mode=0755,size={spec.workspace_bytes}",
+            **({} if spec.workspace else {WORKSPACE: f"{options},mode=0755,size={spec.workspace_bytes}"}),
             "/tmp": f"{options},mode=1777,size={spec.tmp_bytes}",
         },
         "shm_size": spec.tmp_bytes,
@@ -305,6 +325,16 @@ def keep(client: Any, container: str, label: Label) -> str:
     tag = f"{label.sandbox}-{time.time_ns()}"
     changes = [f"LABEL {key}={value}" for key, value in label.labels().items()]
     return str(client.api.commit(container, SNAPSHOTS, tag, changes=changes)["Id"])
+
+
+def drop(client: Any, image: str) -> None:
+    """Remove an image; one that is gone already is fine."""
+    import docker
+
+    try:
+        client.api.remove_image(image, force=True)
+    except docker.errors.NotFound:
+        return
 
 
 class Demultiplexed:

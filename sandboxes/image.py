@@ -108,8 +108,8 @@ def from_registry(client: Any) -> None:
         ) from None
 
 
-def build_folder(client: Any, name: str, folder: Path) -> str:
-    """An image from a folder with a Dockerfile.
+def build_folder(client: Any, name: str, folder: Path, *, seconds: float = SECONDS) -> str:
+    """An image from a folder with a Dockerfile, within `seconds` of silence.
 
     Raises:
         SandboxUnavailable: it cannot be built; the message carries the last line that the engine said.
@@ -119,7 +119,7 @@ def build_folder(client: Any, name: str, folder: Path) -> str:
     if not (folder / "Dockerfile").is_file():
         raise SandboxUnavailable(f"no Dockerfile in {folder}")
     try:
-        client.images.build(path=str(folder), tag=name, rm=True, forcerm=True, timeout=SECONDS)
+        client.images.build(path=str(folder), tag=name, rm=True, forcerm=True, timeout=int(seconds))
     except docker.errors.DockerException as error:
         raise SandboxUnavailable(
             f"{folder / 'Dockerfile'} cannot be built: {str(error).splitlines()[0][:300]}"

@@ -41,12 +41,14 @@ class Handle:
         destroy: end it; returns when nothing is left. Called once.
         oom_kills: how often memory ran out so far, as seen from outside; None where the supervisor sees it.
         commit: keep the root file system as an image; None where it cannot be written.
-        folders: what belongs to a snapshot: the workspace (`.`) and temporary folders.
+        changes: paths of the root file system that are not as the image has them; None where nobody can say.
+        folders: what belongs to a snapshot beside that image: the workspace (`.`) and temporary folders.
     """
 
     destroy: Callable[[], Awaitable[None]]
     oom_kills: Callable[[], int] | None = None
     commit: Callable[[], Awaitable[str]] | None = None
+    changes: Callable[[], Awaitable[builtins.list[str]]] | None = None
     folders: tuple[str, ...] = FOLDERS
 
 
@@ -68,6 +70,7 @@ class SupervisedSandbox(Sandbox):
         sibling: Callable[[SandboxSpec], Awaitable[Sandbox]],
     ) -> None:
         self.id, self.backend, self.spec, self.link, self.handle = id, backend, spec, link, handle
+        self.workspace = spec.workspace or self.workspace
         self.sibling = sibling
         self.ended: Callable[[SupervisedSandbox], None] | None = None
         self.closed = False
@@ -234,7 +237,19 @@ class SupervisedSandbox(Sandbox):
         return await spread(snapshot, n, self.sibling)
 
     async def reset(self) -> None:
+        if self.spec.workspace:
+            raise SandboxFailure(
+                self.id, "a workspace that is part of the image cannot be emptied: start another"
+            )
         await self._call("reset")
+
+    async def changes(self) -> builtins.list[str] | None:
+        """Paths of the root file system that were added, changed or deleted since the start, as seen from outside; None
+        where nobody can say."""
+        return await self.handle.changes() if self.handle.changes is not None else None
+
+    async def calm(self) -> None:
+        await self._call("calm")
 
     async def ping(self, timeout: float = 5.0) -> int:
         header, _ = await self._call("ping", seconds=timeout)
