@@ -28,9 +28,19 @@ SHIPPED = (
         "Any discrete Gymnasium environment, played by one tool.",
     ),
     (
+        "agentrl/Bash-v0",
+        "bash.env:BashEnv",
+        "Shell tasks over a tree of files (find, count, transform, repair), judged by the resulting state.",
+    ),
+    (
         "agentrl/Code-v0",
         "code.env:CodeEnv",
         "Programming tasks in a sandbox with hidden tests, judged in another sandbox.",
+    ),
+    (
+        "agentrl/TaskFolder-v0",
+        "taskfolder.env:TaskFolderEnv",
+        "Public agent tasks in the Harbor and terminal-bench folder format, each in its own image.",
     ),
 )
 
