@@ -112,29 +112,29 @@ def relinked(rng: Random, tree: Tree) -> ShellProblem:
 
 def repeated(rng: Random, tree: Tree) -> ShellProblem:
     last = rng.random() < 0.6
+    sign = rng.choice((" = ", "=", ": ", " := "))
     expected: dict[str, Expected] = {}
     for path in files(tree, "config/", ".conf"):
-        lines = contents(tree, path).splitlines()
-        keys = [line.partition(" = ")[0] for line in lines if " = " in line]
+        lines = [line.replace(" = ", sign) for line in contents(tree, path).splitlines()]
+        keys = [line.partition(sign)[0] for line in lines if not line.startswith("#")]
         for key in rng.sample(keys, min(len(keys), rng.randint(1, 3))):
-            lines.insert(rng.randint(1, len(lines)), f"{key} = {rng.choice(WORDS)}{rng.randint(1, 99)}")
+            lines.insert(rng.randint(1, len(lines)), f"{key}{sign}{rng.choice(WORDS)}{rng.randint(1, 99)}")
         tree[path] = text("\n".join(lines) + "\n")
         where: dict[str, int] = {}
         for index, line in enumerate(lines):
-            if not line.startswith("#"):
-                key = line.partition(" = ")[0]
-                if last or key not in where:
-                    where[key] = index
+            key = line.partition(sign)[0]
+            if not line.startswith("#") and (last or key not in where):
+                where[key] = index
         kept = [line for index, line in enumerate(lines) if line.startswith("#") or index in where.values()]
         expected[path] = text("\n".join(kept) + "\n")
     which = "last" if last else "first"
     rule = "END {for (i = 1; i <= NR; i++) if (line[i] ~ /^#/ || keep[key[i]] == i) print line[i]}"
     note = "keep[key[NR]] = NR" if last else "if (!(key[NR] in keep)) keep[key[NR]] = NR"
     return ShellProblem(
-        f"In `config/*.conf` some keys are set more than once (lines `KEY = VALUE`). In each file keep only the {which} line of each key, at its place, and remove the "
+        f"In `config/*.conf` some keys are set more than once (lines `KEY{sign}VALUE`). In each file keep only the {which} line of each key, at its place, and remove the "
         f"others; lines that begin with `#` stay where they are. {REST}",
         tree,
-        f'for f in config/*.conf; do awk \'{{line[NR] = $0; split($0, p, " = "); key[NR] = p[1]; if ($0 !~ /^#/) {{{note}}}}} {rule}\' "$f" > .new; '
+        f'for f in config/*.conf; do awk \'{{line[NR] = $0; split($0, p, "{sign}"); key[NR] = p[1]; if ($0 !~ /^#/) {{{note}}}}} {rule}\' "$f" > .new; '
         'cat .new > "$f"; rm .new; done',
         expected,
     )
