@@ -44,7 +44,7 @@ class FolderTask:
         cpus, memory: cores and bytes; None where the task does not say.
         network: whether it asks for the internet; None where it does not say.
         workdir: overrides the image's own.
-        user, verifier_user: uids; None where the task does not say.
+        user: uid of the policy; None where the task does not say. Tests run as root.
         env, verifier_env, solution_env: environment variables of all commands, of the tests, of the solution.
         difficulty, category, tags: of `[metadata]`.
     """
@@ -62,7 +62,6 @@ class FolderTask:
     network: bool | None = None
     workdir: str = ""
     user: int | None = None
-    verifier_user: int | None = None
     env: Mapping[str, str] = field(default_factory=dict)
     verifier_env: Mapping[str, str] = field(default_factory=dict)
     solution_env: Mapping[str, str] = field(default_factory=dict)
@@ -109,7 +108,7 @@ class Agent(Section):
 
 
 class Verifier(Section):
-    timeout_sec: Seconds = pydantic.Field(SECONDS, gt=0)
+    timeout_sec: Seconds = pydantic.Field(SECONDS, gt=0, le=86400)
     env: dict[str, str] = {}
     user: int | str | None = None
     environment_mode: Literal["shared", "separate"] | None = None
@@ -225,7 +224,6 @@ def read_task(folder: Path | str) -> FolderTask:
         network=network_of(environment),
         workdir=workdir_of(environment, where),
         user=user_of(config.agent.user, where, "agent"),
-        verifier_user=user_of(config.verifier.user, where, "verifier"),
         env=variables(environment.env, where, "environment"),
         verifier_env=variables(config.verifier.env, where, "verifier"),
         solution_env=variables(config.solution.env, where, "solution"),
@@ -266,6 +264,7 @@ def refuse(config: Config, folder: Path, where: Place) -> None:
             verifier.environment_mode == "separate",
             "separate is not supported",
         ),
+        ("verifier", "user", verifier.user not in (None, 0, "root"), "must be root: tests are run as root"),
         ("verifier", "environment", verifier.environment is not None, "is not supported"),
     ):
         if is_asked:

@@ -1,0 +1,209 @@
+"""`TaskFolder-v0`: public agent tasks in the folder format of Harbor and terminal-bench 2, each in a sandbox of its image."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from agentrl.core.failures import UserError
+from agentrl.core.fork import Snapshot, copy_in
+from agentrl.core.messages import Action, Message, ToolCall
+from agentrl.core.portal import run_sync
+from agentrl.core.tool import tool
+from agentrl.envs.code import tamper
+from agentrl.envs.sandboxed import SandboxEnv
+from agentrl.envs.taskfolder.format import FolderTask, read_folder
+from agentrl.envs.taskfolder.grading import Grade, Unfit, grade, signs, unpack
+from agentrl.envs.taskfolder.images import Image, check_backend, image_of, spec_for
+from agentrl.sandboxes.base import Sandbox, SandboxFailure, SandboxRefusal, SandboxSnapshot, SandboxSpec
+from agentrl.sandboxes.supervised import spread
+from agentrl.tools.files import files
+from agentrl.tools.running import bash
+
+SOLUTION = "/solution"
+UNKNOWN = Image("", "")
+
+
+class TaskFolderEnv(SandboxEnv):
+    """Do a task of a public task folder in its own image; its tests judge the files that are left.
+
+    Args:
+        folder: one task (with `task.toml`) or a folder of tasks.
+        sandbox: `docker`; `bubblewrap` for tasks without an image.
+        sandbox_settings: bounds of what a task may ask for; see the README.
+        tool_seconds: deadline of one command.
+        split, max_turns: as of every environment.
+    """
+
+    instructions = (
+        "You work at a computer through tools: a shell, and tools that read, write and edit files of the working "
+        "directory. Do the task, check what you have done, then call submit. Tests judge the files as you leave them."
+    )
+    max_turns = 32
+    shared = SandboxEnv.shared | {"source", "settings", "images"}
+
+    def __init__(
+        self,
+        *,
+        folder: str = "",
+        sandbox: str = "docker",
+        sandbox_settings: Mapping[str, Any] | None = None,
+        tool_seconds: float = 30.0,
+        split: str = "train",
+        max_turns: int | None = None,
+    ) -> None:
+        if not folder:
+            raise UserError(
+                "TaskFolder-v0 needs folder=PATH: a task folder (with task.toml) or a folder of them"
+            )
+        if not 0 < tool_seconds <= 3600:
+            raise UserError(f"tool_seconds must be between 0 and 3600, got {tool_seconds}")
+        super().__init__(
+            sandbox=sandbox, sandbox_settings=sandbox_settings, warm=0, split=split, max_turns=max_turns
+        )
+        self.settings = dict(sandbox_settings or {})
+        self.source = read_folder(folder)
+        specs = []
+        for item in self.source:
+            check_backend(item, self.backend)
+            specs.append(spec_for(item, UNKNOWN, self.backend, self.settings))
+        # What a run's record says of all of them: the one that is weakened most.
+        self.sandbox_spec = max(specs, key=lambda spec: len(spec.weakened()))
+        self.images: dict[str, Image] = {}
+        self.folder_task: FolderTask | None = None
+        self.box_spec: SandboxSpec = self.sandbox_spec
+        self.flags: set[str] = set()
+        self.graded: Grade | None = None
+        self.solving = ""
+        self.tools = (bash(self.box, seconds=tool_seconds), *files(self.box), *self.tools)
+
+    # -- the episode -------------------------------------------------------------------------------
+
+    async def task(self) -> str:  # type: ignore[override]
+        await self.leave()
+        task = self.folder_task = part(self.source, self.split, self.task_seed)
+        if task.name not in self.images:
+            self.images[task.name] = await image_of(task, self.backend)
+        self.box_spec = spec_for(task, self.images[task.name], self.backend, self.settings)
+        self.flags, self.graded, self.solving = set(), None, ""
+        return task.instruction
+
+    async def box(self) -> Sandbox:
+        """The episode's sandbox; each task has its own kind, so none is kept warm."""
+        if self._box is None:
+            self._box = await self.backend.start(self.box_spec)
+        return self._box
+
+    @property
+    def current(self) -> FolderTask:
+        """The task of this episode."""
+        if self.folder_task is None:
+            raise UserError("TaskFolder-v0: reset() before anything else: there is no task yet")
+        return self.folder_task
+
+    @tool
+    async def submit(self) -> str:
+        """Submit the work as it is now: the tests decide, and the episode ends."""
+        box = await self.box()
+        self.flags |= await signs(box)
+        self._box = None  # from here on it is the grader's to end
+        try:
+            self.graded = await grade(self.current, box, self.backend, self.box_spec)
+        except BaseException:
+            if box.alive:
+                self._box = box
+            raise
+        self.flags |= set(self.graded.flags)
+        reward = self.graded.reward
+        self.finish(reward, success=reward >= 1.0, name="tests")
+        return f"The tests gave {reward:g}."
+
+    async def _play(self, action: Action) -> Any:
+        calls = action.tool_calls if isinstance(action, Message) else ()
+        for call in calls:
+            command = command_of(call)
+            if command and command == self.solving:
+                await self._bring_solution()
+            else:
+                self.flags |= tamper.in_command(command)
+        observation, reward, terminated, truncated, info = await super()._play(action)
+        if self.flags:
+            info["tamper"] = sorted(self.flags)
+        if self._over:
+            task = self.current
+            info["task"] = {"id": task.name, "difficulty": task.difficulty, "category": task.category}
+            info["sandbox"] = {"backend": self.backend.name, "weakened": list(self.box_spec.weakened())}
+            if self.graded is not None:
+                info["tests"] = {"exit_code": self.graded.exit_code, "timed_out": self.graded.timed_out}
+        return observation, reward, terminated, truncated, info
+
+    # -- the reference solution --------------------------------------------------------------------
+
+    def expert(self) -> Action | None:
+        """The reference solution, if the task has one: first run it, then submit. It is in no sandbox before."""
+        if self.current.solution is None:
+            return None
+        if self.turn:
+            return Message("assistant", "", (ToolCall("submit", "{}"),))
+        given = "".join(f"{name}={shlex.quote(text)} " for name, text in self.current.solution_env.items())
+        self.solving = f"{given}bash {SOLUTION}/solve.sh"
+        return Message("assistant", "", (ToolCall("bash", json.dumps({"command": self.solving})),))
+
+    async def _bring_solution(self) -> None:
+        """Put it there, once, right before it is run; only `expert` makes this happen."""
+        solution, self.solving = self.current.solution, ""
+        assert solution is not None
+        box = await self.box()
+        try:
+            made = await box.exec(["mkdir", "-p", SOLUTION], timeout=10)
+            if not made.ok:
+                raise Unfit(made.stderr[-300:])
+            await unpack(box, solution, SOLUTION)
+        except (Unfit, SandboxRefusal) as error:
+            raise SandboxFailure(self.current.name, f"the solution cannot be put into it: {error}") from error
+
+    # -- forking -----------------------------------------------------------------------------------
+
+    async def asnapshot(self) -> Snapshot:
+        if self._box is not None:
+            self.flags |= await signs(self._box)  # in what is made from it, these changes are the image's own
+        return await super().asnapshot()
+
+    async def arestore(self, snapshot: Snapshot) -> None:
+        owner = type(self).__qualname__
+        if snapshot.owner != owner or snapshot.kind != "native":
+            raise UserError(f"a {snapshot.owner} snapshot ({snapshot.kind}) does not fit {owner} (native)")
+        state: dict[str, Any]
+        kept: SandboxSnapshot | None
+        state, kept = snapshot.payload
+        if kept is not None and kept.backend != self.backend.name:
+            raise UserError(f"a snapshot of {kept.backend} does not fit a {self.backend.name} sandbox")
+        await self.leave()
+        copy_in(self, state, self.shared)
+        if kept is not None:
+            (self._box,) = await spread(kept, 1, self.backend.start)
+
+    def close(self) -> None:
+        if self._box is not None:
+            run_sync(self.aclose())
+        self.closed = True
+
+
+def part(source: tuple[FolderTask, ...], split: str, seed: int) -> FolderTask:
+    """Every tenth task is for test, every tenth for validation, the others for training; all where that leaves none."""
+    remainders = {"test": (0,), "validation": (1,)}.get(split, tuple(range(2, 10)))
+    chosen = [task for index, task in enumerate(source) if index % 10 in remainders] or list(source)
+    return chosen[seed % len(chosen)]
+
+
+def command_of(call: ToolCall) -> str:
+    """What a call of the shell would run; "" of another tool's."""
+    if call.name != "bash":
+        return ""
+    try:
+        command = json.loads(call.arguments).get("command", "")
+    except (ValueError, AttributeError):
+        return ""
+    return command if isinstance(command, str) else ""
