@@ -52,7 +52,7 @@ class Pool:
         *,
         warm: int = 2,
         limit: int = 64,
-        starts: int = 2,
+        starts: int = 4,
         recycle: Literal["replace", "reset"] = "replace",
         acquire_seconds: float = 120.0,
     ) -> None:

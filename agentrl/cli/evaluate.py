@@ -70,13 +70,12 @@ def eval_(
         tasks = evaluation_tasks(entry.id, episodes, split=split, kwargs=kwargs)
     settings = RolloutSettings(concurrency=concurrency, max_turns=max_turns or None, seed=(seed, 0))
     folder = run or new_run_folder(f"eval-{entry.id.rpartition('/')[2].rpartition(':')[2]}")
+    isolation = prepare_sandbox(entry, kwargs)
     for task in {item.split: item for item in tasks}.values():
         check_task(task)
     opened = open_policy(
         engine, model=model, base_url=base_url, temperature=temperature, max_tokens=max_tokens
     )
-
-    isolation = prepare_sandbox(entry, kwargs)
 
     async def main() -> dict[str, Any]:
         recipe = {
@@ -106,6 +105,7 @@ def eval_(
     if document["episodes"] == 0:
         raise UserError(
             f"no episode of {entry.id} could be finished: {document['infrastructure_failures']} failed"
+            + "".join(f" ({reason['message']})" for reason in document["failures"][:1])
         )
 
 
@@ -144,6 +144,10 @@ def show(document: dict[str, Any]) -> None:
         ("tokens sampled", document["tokens"]),
         ("seconds", document["seconds"]),
         ("run", document["run"]),
+    ]
+    rows += [
+        ("failed at", f"{item['where']}, {item['count']}x: {item['message']}")
+        for item in document["failures"]
     ]
     table(document["id"], ("", ""), rows)
     err.print("next: agentrl export RUN -o episodes.jsonl", style="dim")

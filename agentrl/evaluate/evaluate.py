@@ -6,7 +6,9 @@ Infrastructure failures are a column of their own: such an episode is neither a 
 from __future__ import annotations
 
 import asyncio
+import re
 import statistics
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -79,5 +81,19 @@ def summarize(trees: Sequence[RolloutTree], *, finished: bool = True) -> dict[st
         "infrastructure_failures": sum(
             tree.requested - len(tree.episodes()) if finished else len(tree.failures) for tree in trees
         ),
+        "failures": why(trees),
         "tokens": sum(episode.completion_tokens for episode in episodes),
     }
+
+
+def why(trees: Sequence[RolloutTree], most: int = 5) -> list[dict[str, Any]]:
+    """The commonest reasons of infrastructure failures, each with its count; names of single sandboxes left out."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for tree in trees:
+        for failure in tree.failures:
+            message = re.sub(r"agentrl-[0-9a-f]{12}", "sandbox", failure.message)
+            counts[failure.where, message[:300]] += 1
+    return [
+        {"where": where, "message": message, "count": count}
+        for (where, message), count in counts.most_common(most)
+    ]

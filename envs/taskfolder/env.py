@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from agentrl.core.failures import UserError
@@ -23,6 +24,7 @@ from agentrl.tools.files import files
 from agentrl.tools.running import bash
 
 SOLUTION = "/solution"
+EXAMPLES = Path(__file__).with_name("examples")
 UNKNOWN = Image("", "")
 
 
@@ -30,7 +32,7 @@ class TaskFolderEnv(SandboxEnv):
     """Do a task of a public task folder in its own image; its tests judge the files that are left.
 
     Args:
-        folder: one task (with `task.toml`) or a folder of tasks.
+        folder: one task (with `task.toml`) or a folder of tasks; four small examples if empty.
         sandbox: `docker`; `bubblewrap` for tasks without an image.
         sandbox_settings: bounds of what a task may ask for; see the README.
         tool_seconds: deadline of one command.
@@ -54,17 +56,13 @@ class TaskFolderEnv(SandboxEnv):
         split: str = "train",
         max_turns: int | None = None,
     ) -> None:
-        if not folder:
-            raise UserError(
-                "TaskFolder-v0 needs folder=PATH: a task folder (with task.toml) or a folder of them"
-            )
         if not 0 < tool_seconds <= 3600:
             raise UserError(f"tool_seconds must be between 0 and 3600, got {tool_seconds}")
         super().__init__(
             sandbox=sandbox, sandbox_settings=sandbox_settings, warm=0, split=split, max_turns=max_turns
         )
         self.settings = dict(sandbox_settings or {})
-        self.source = read_folder(folder)
+        self.source = read_folder(folder or EXAMPLES)
         specs = []
         for item in self.source:
             check_backend(item, self.backend)

@@ -190,8 +190,6 @@ def test_a_backend_that_cannot_run_a_task_is_refused(tmp_path, sandbox, dockerfi
     folder = write_task(tmp_path / "one", dockerfile=dockerfile)
     with pytest.raises(UserError, match=sentence):
         TaskFolderEnv(folder=str(folder), sandbox=sandbox)
-    with pytest.raises(UserError, match="needs folder=PATH"):
-        TaskFolderEnv(sandbox=sandbox)
 
 
 def test_a_workspace_of_the_image_needs_a_root_that_can_be_written():
@@ -387,6 +385,19 @@ def test_a_fork_goes_its_own_way(make):
     assert ran(env, "cat /tmp/answer.txt kept.txt") == "4\nkept"
     assert submitted(env)[0] == 0.0
     run_sync(env.backend.discard(point.payload[1]))
+
+
+@needs_bwrap
+def test_the_shipped_examples_are_solved_by_their_solutions_and_by_nothing_else():
+    env = TaskFolderEnv(sandbox="bubblewrap")
+    for task in env.source:
+        for expected in (0.0, 1.0):
+            env.source = (task,)
+            env.reset(seed=0)
+            if expected:
+                env.step(env.expert())
+            assert submitted(env) == (expected, bool(expected), []), task.name
+    env.close()
 
 
 @needs_bwrap
