@@ -1,0 +1,1 @@
+factor $(seq 2 97) | awk 'NF == 2 { print $2 }'
