@@ -117,14 +117,17 @@ def prepare_sandbox(entry: EnvEntry, kwargs: dict[str, Any]) -> dict[str, Any]:
         UserError: `--sandbox` for an environment that runs in none.
         SandboxUnavailable: the backend cannot work here; the message names the command that helps.
     """
-    parameters = inspect.signature(load_class(entry)).parameters
-    if "sandbox" not in parameters:
+    from agentrl.envs.sandboxed import SandboxEnv
+
+    env_class = load_class(entry)
+    if not (isinstance(env_class, type) and issubclass(env_class, SandboxEnv)):
         if "sandbox" in kwargs:
             raise UserError(f"{entry.id} runs in no sandbox: leave --sandbox out")
         return {}
     from agentrl.sandboxes.backends import backend, spec_of
 
-    name = kwargs.get("sandbox", parameters["sandbox"].default)
+    declared = inspect.signature(env_class).parameters.get("sandbox")
+    name = kwargs.get("sandbox", declared.default if declared else "bubblewrap")
     spec = spec_of(kwargs.get("sandbox_settings"))
     found = asyncio.run(backend(name).check(spec))
     err.print(found, markup=False, highlight=False)
