@@ -14,7 +14,7 @@ from agentrl.cli.policies import Engine, open_policy
 from agentrl.cli.progress import RolloutBar, interruptible
 from agentrl.cli.runs import new_run_folder, versions
 from agentrl.core.failures import UserError
-from agentrl.core.registry import EnvEntry, load_class, resolve
+from agentrl.core.registry import EnvEntry, load_class, make_entry, resolve
 from agentrl.core.taskfile import read_tasks
 from agentrl.evaluate.evaluate import evaluate, evaluation_tasks
 from agentrl.rollout import RolloutSettings
@@ -124,11 +124,14 @@ def prepare_sandbox(entry: EnvEntry, kwargs: dict[str, Any]) -> dict[str, Any]:
         if "sandbox" in kwargs:
             raise UserError(f"{entry.id} runs in no sandbox: leave --sandbox out")
         return {}
-    from agentrl.sandboxes.backends import backend, spec_of
+    from agentrl.sandboxes.backends import backend
 
     declared = inspect.signature(env_class).parameters.get("sandbox")
     name = kwargs.get("sandbox", declared.default if declared else "bubblewrap")
-    spec = spec_of(kwargs.get("sandbox_settings"))
+    env = make_entry(entry, **kwargs)  # it may loosen what its tasks need, and that is what is recorded
+    assert isinstance(env, SandboxEnv)
+    spec = env.sandbox_spec
+    env.close()
     found = asyncio.run(backend(name).check(spec))
     err.print(found, markup=False, highlight=False)
     return {"backend": name, **spec.record()}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 import json
 import shlex
 from collections.abc import Mapping
@@ -16,14 +18,15 @@ from agentrl.core.tool import tool
 from agentrl.envs.code import tamper
 from agentrl.envs.sandboxed import SandboxEnv
 from agentrl.envs.taskfolder.format import FolderTask, read_folder
-from agentrl.envs.taskfolder.grading import Grade, Unfit, grade, signs, unpack
+from agentrl.envs.taskfolder.grading import Grade, archives, grade, signs
 from agentrl.envs.taskfolder.images import Image, check_backend, image_of, spec_for
-from agentrl.sandboxes.base import Sandbox, SandboxFailure, SandboxRefusal, SandboxSnapshot, SandboxSpec
+from agentrl.sandboxes.base import Sandbox, SandboxSnapshot, SandboxSpec
 from agentrl.sandboxes.supervised import spread
 from agentrl.tools.files import files
 from agentrl.tools.running import bash
 
 SOLUTION = "/solution"
+LARGEST_COMMAND = 100_000
 EXAMPLES = Path(__file__).with_name("examples")
 UNKNOWN = Image("", "")
 
@@ -85,7 +88,7 @@ class TaskFolderEnv(SandboxEnv):
         if task.name not in self.images:
             self.images[task.name] = await image_of(task, self.backend)
         self.box_spec = spec_for(task, self.images[task.name], self.backend, self.settings)
-        self.flags, self.graded, self.solving = set(), None, ""
+        self.flags, self.graded, self.solving = set(), None, solving(task)
         return task.instruction
 
     async def box(self) -> Sandbox:
@@ -122,9 +125,7 @@ class TaskFolderEnv(SandboxEnv):
         calls = action.tool_calls if isinstance(action, Message) else ()
         for call in calls:
             command = command_of(call)
-            if command and command == self.solving:
-                await self._bring_solution()
-            else:
+            if command != self.solving:  # the solution itself may well look into the tests' folder
                 self.flags |= tamper.in_command(command)
         observation, reward, terminated, truncated, info = await super()._play(action)
         if self.flags:
@@ -140,27 +141,13 @@ class TaskFolderEnv(SandboxEnv):
     # -- the reference solution --------------------------------------------------------------------
 
     def expert(self) -> Action | None:
-        """The reference solution, if the task has one: first run it, then submit. It is in no sandbox before."""
-        if self.current.solution is None:
+        """The reference solution, if the task has one that fits into a command: first run it, then submit. The action
+        carries it, so it is in no sandbox before and in that of nobody else."""
+        if not self.solving:
             return None
         if self.turn:
             return Message("assistant", "", (ToolCall("submit", "{}"),))
-        given = "".join(f"{name}={shlex.quote(text)} " for name, text in self.current.solution_env.items())
-        self.solving = f"{given}bash {SOLUTION}/solve.sh"
         return Message("assistant", "", (ToolCall("bash", json.dumps({"command": self.solving})),))
-
-    async def _bring_solution(self) -> None:
-        """Put it there, once, right before it is run; only `expert` makes this happen."""
-        solution, self.solving = self.current.solution, ""
-        assert solution is not None
-        box = await self.box()
-        try:
-            made = await box.exec(["mkdir", "-p", SOLUTION], timeout=10)
-            if not made.ok:
-                raise Unfit(made.stderr[-300:])
-            await unpack(box, solution, SOLUTION)
-        except (Unfit, SandboxRefusal) as error:
-            raise SandboxFailure(self.current.name, f"the solution cannot be put into it: {error}") from error
 
     # -- forking -----------------------------------------------------------------------------------
 
@@ -194,6 +181,17 @@ def part(source: tuple[FolderTask, ...], split: str, seed: int) -> FolderTask:
     remainders = {"test": (0,), "validation": (1,)}.get(split, tuple(range(2, 10)))
     chosen = [task for index, task in enumerate(source) if index % 10 in remainders] or list(source)
     return chosen[seed % len(chosen)]
+
+
+def solving(task: FolderTask) -> str:
+    """A command that brings the reference solution and runs it; "" if there is none, or none that is small enough."""
+    if task.solution is None:
+        return ""
+    packed = [base64.b64encode(gzip.compress(piece, mtime=0)).decode() for piece in archives(task.solution)]
+    bring = " && ".join(f"echo {piece} | base64 -d | tar -xzo -C {SOLUTION}" for piece in packed)
+    given = "".join(f"{name}={shlex.quote(text)} " for name, text in task.solution_env.items())
+    command = f"mkdir -p {SOLUTION} && {bring} && {given}bash {SOLUTION}/solve.sh"
+    return command if len(command) <= LARGEST_COMMAND else ""
 
 
 def command_of(call: ToolCall) -> str:
