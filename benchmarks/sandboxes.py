@@ -177,7 +177,9 @@ async def episodes(name: str, rounds: int) -> float:
             await env.areset(seed=seed)
             done = False
             while not done:
-                _, _, terminated, truncated, _ = await env.astep(env.expert())
+                action = env.expert()
+                assert action is not None
+                _, _, terminated, truncated, _ = await env.astep(action)
                 done = terminated or truncated
             times.append(1000 * (time.perf_counter() - began))
     finally:

@@ -8,6 +8,7 @@ infrastructure failure: nothing that it said since is believed).
 from __future__ import annotations
 
 import abc
+import builtins
 import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -287,7 +288,7 @@ class Sandbox(abc.ABC):
         """Write a file of the workspace, with its folders. Raises: SandboxRefusal."""
 
     @abc.abstractmethod
-    async def list(self, path: str = ".") -> list[FileInfo]:
+    async def list(self, path: str = ".") -> builtins.list[FileInfo]:
         """Everything under a folder of the workspace, sorted by path; links are not followed."""
 
     @abc.abstractmethod
@@ -295,7 +296,7 @@ class Sandbox(abc.ABC):
         """The files as they are now."""
 
     @abc.abstractmethod
-    async def fork(self, n: int = 1) -> list[Sandbox]:
+    async def fork(self, n: int = 1) -> builtins.list[Sandbox]:
         """`n` new sandboxes with the files of this one, which goes on. They do not see each other."""
 
     @abc.abstractmethod

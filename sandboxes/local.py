@@ -69,7 +69,7 @@ class Local(Backend):
 
         try:
             process, ours = await spawn(
-                argv, cwd=settings["workspace"], env={k: str(v) for k, v in env.items()}
+                argv, cwd=str(settings["workspace"]), env={k: str(v) for k, v in env.items()}
             )
         except BaseException:
             await finish(clear())

@@ -82,8 +82,8 @@ async def spawn(
     def start() -> subprocess.Popen[bytes]:
         return subprocess.Popen(
             list(argv),
-            stdin=theirs,
-            stdout=theirs,
+            stdin=theirs.fileno(),
+            stdout=theirs.fileno(),
             stderr=subprocess.PIPE,
             pass_fds=tuple(pass_fds),
             cwd=cwd,

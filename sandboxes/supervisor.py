@@ -11,6 +11,8 @@ does not grow with what commands print; when its input ends, everything ends.
 Usage: python3 -I -S supervisor.py "{'workspace': ..., 'memory': bytes or 0, 'processes': n, ...}" [label]
 """
 
+# mypy: ignore-errors
+
 # Only modules in C: it starts with every sandbox, and `json`, `signal`, `selectors` and `ctypes` would double its time.
 import _ctypes
 import _signal as signal

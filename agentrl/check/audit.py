@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def played(env: ToolEnv, name: str, chooser: Chooser, episodes: int) -> Score:
     score = Score(name, (chooser.__doc__ or "").strip())
     for seed in range(episodes):
         rng = np.random.default_rng(seed)
-        score_episode(env, seed, score, lambda rng=rng: chooser(env, rng))
+        score_episode(env, seed, score, partial(chooser, env, rng))
     return score
 
 

@@ -139,7 +139,8 @@ async def attempt_all(
                 break
             try:
                 if isinstance(test.steps[0], Asserts):
-                    other = other or await opened.enter_async_context(fresh())
+                    if other is None:
+                        other = await opened.enter_async_context(fresh())
                     judging = judging or await begin(other, ASSERTER, total_seconds)
                     result, clean = await converse(
                         test, test.steps[0], subject, judging, left, progress.flags

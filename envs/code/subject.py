@@ -6,7 +6,7 @@ library only.
 """
 
 # ruff: noqa: F821
-# mypy: disable-error-code=name-defined
+# mypy: ignore-errors
 
 import _ctypes
 import base64

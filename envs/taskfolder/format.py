@@ -142,8 +142,8 @@ class Config(Section):
     schema_version: str | None = None
     metadata: Metadata = Metadata()
     agent: Agent = Agent()
-    verifier: Verifier = Verifier()  # type: ignore[call-arg]
-    environment: Environment = Environment()  # type: ignore[call-arg]
+    verifier: Verifier = Verifier()
+    environment: Environment = Environment()
     solution: Solution = Solution()
     steps: list[dict[str, Any]] = []
 
