@@ -1,4 +1,4 @@
-"""`TaskFolder-v0`: public agent tasks in the folder format of Harbor and terminal-bench 2, each in a sandbox of its image."""
+"""`TaskFolder-v0`: public agent tasks in the folder format of Harbor and terminal-bench 2, each in its own image."""
 
 from __future__ import annotations
 

@@ -7,19 +7,30 @@ that images expect, the network where it asks for it), and never beyond what the
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from agentrl.core.failures import UserError
 from agentrl.envs.taskfolder.format import FolderTask
 from agentrl.sandboxes.backends import spec_of
-from agentrl.sandboxes.base import Backend, SandboxSpec
+from agentrl.sandboxes.base import Backend, SandboxSpec, SandboxUnavailable
+from agentrl.sandboxes.bubblewrap import PATH
 from agentrl.sandboxes.docker import Docker, ask
+from agentrl.sandboxes.owner import Label
 
 WORKSPACE = "/workspace"
 OWN = ("image", "workspace", "read_only")  # what the task decides
+ADD_PYTHON = """FROM {image}
+USER 0
+RUN if command -v apt-get; then apt-get update && apt-get install -y --no-install-recommends python3 \\
+      && rm -rf /var/lib/apt/lists/*; \\
+    elif command -v apk; then apk add --no-cache python3; \\
+    else dnf install -y python3 || microdnf install -y python3; fi
+"""
 _building = threading.Lock()
 
 
@@ -76,8 +87,57 @@ def found(client: Any, task: FolderTask) -> Image:
                 image.complain(f"building the image {name} of the task {task.name} (once)")
                 image.build_folder(client, name, task.folder / "environment", seconds=task.build_seconds)
         there = client.images.get(image.ensure(client, name))
-    workdir = str((there.attrs.get("Config") or {}).get("WorkingDir") or "").rstrip("/")
-    return Image(name, workdir)
+        config = there.attrs.get("Config") or {}
+        if name and not has_python(client, there.id, config.get("Env") or ()):
+            name = with_python(client, name, there.id)
+    return Image(name, str(config.get("WorkingDir") or "").rstrip("/"))
+
+
+def has_python(client: Any, image: str, env: Iterable[str]) -> bool:
+    """Whether there is a `python3` on an image's path. Nothing of the image runs."""
+    import docker
+
+    found = dict(pair.partition("=")[::2] for pair in env).get("PATH") or PATH
+    probe = client.api.create_container(image, ["true"], labels=Label.new().labels(), network_disabled=True)[
+        "Id"
+    ]
+    try:
+        for folder in found.split(":"):
+            try:
+                client.api.get_archive(probe, f"{folder}/python3")[0].close()
+            except docker.errors.NotFound:
+                continue
+            return True
+    finally:
+        client.api.remove_container(probe, force=True, v=True)
+    return False
+
+
+def with_python(client: Any, name: str, id: str) -> str:
+    """The name of an image with `python3` added, which the supervisor inside a sandbox needs; built once.
+
+    Raises:
+        SandboxUnavailable: it cannot be added.
+    """
+    import docker
+
+    from agentrl.sandboxes import image
+
+    tag = f"agentrl/task-python:{id.removeprefix('sha256:')[:16]}"
+    try:
+        client.images.get(tag)
+    except docker.errors.ImageNotFound:
+        image.complain(f"the image {name} has no python3, which sandboxes need: adding it as {tag} (once)")
+        with tempfile.TemporaryDirectory(prefix="agentrl-image-") as folder:
+            Path(folder, "Dockerfile").write_text(ADD_PYTHON.format(image=name), encoding="utf-8")
+            try:
+                image.build_folder(client, tag, Path(folder))
+            except SandboxUnavailable as error:
+                raise SandboxUnavailable(
+                    f"the image {name} has no python3, which sandboxes need, and it cannot be added ({error}): install it "
+                    "in the task's Dockerfile"
+                ) from None
+    return tag
 
 
 def spec_for(task: FolderTask, image: Image, backend: Backend, settings: Mapping[str, Any]) -> SandboxSpec:

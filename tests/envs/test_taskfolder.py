@@ -1,5 +1,6 @@
 """Tasks in folders: what is read, what is refused and how, and that only the tests decide."""
 
+import asyncio
 import json
 import shutil
 import subprocess
@@ -303,8 +304,7 @@ def make(request, tmp_path):
     for env in made:
         env.close()
     if request.param == "docker":
-        entries = ledger.docker_entries(ledger.engine())
-        left = [item for item in entries if item.kind == "image" and item.owner == me().text]
+        left = mine("image")
         subprocess.run(["docker", "rmi", "-f", *tags], capture_output=True, check=False)
         assert not left, "an image made for grading is still there"
 
@@ -448,3 +448,32 @@ class TestDocker:
         with pytest.raises(SandboxUnavailable, match="Dockerfile cannot be built"):
             env.reset(seed=0)
         env.close()
+
+    def test_an_image_in_which_no_sandbox_can_start_is_no_score(self, tmp_path):
+        folder = write_task(tmp_path / "bare", dockerfile="FROM scratch\nCOPY Dockerfile /\n")
+        env = TaskFolderEnv(folder=str(folder))
+        with pytest.raises(SandboxUnavailable, match=r"has no python3.*cannot be added.*install it"):
+            env.reset(seed=0)
+        env.close()
+        subprocess.run(["docker", "rmi", "-f", read_task(folder).tag()], capture_output=True, check=True)
+
+    async def test_a_cancelled_grading_leaves_nothing(self, tmp_path):
+        folder = write_task(tmp_path / "slow", dockerfile=DOCKERFILE, test="sleep 60\n")
+        env = TaskFolderEnv(folder=str(folder))
+        await env.areset(seed=0)
+        step = asyncio.create_task(env.astep(calling("submit")))
+        while not mine("image"):
+            await asyncio.sleep(0.05)
+        step.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        await env.aclose()
+        assert not mine("image")
+        assert not mine("container")
+        subprocess.run(["docker", "rmi", "-f", read_task(folder).tag()], capture_output=True, check=True)
+
+
+def mine(kind):
+    """What this process has on the engine."""
+    entries = ledger.docker_entries(ledger.engine())
+    return [item for item in entries if item.kind == kind and item.owner == me().text]
