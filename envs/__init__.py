@@ -15,7 +15,7 @@ SHIPPED = (
         "gridworld.lake:FrozenLakeEnv",
         "Cross a frozen lake without falling into a hole.",
     ),
-    ("agentrl/CliffWalking-v0", "gridworld.lake:CliffWalkingEnv", "Walk along a cliff to the goal."),
+    ("agentrl/CliffWalking-v0", "gridworld.cliff:CliffWalkingEnv", "Walk along a cliff to the goal."),
     ("agentrl/Taxi-v0", "gridworld.taxi:TaxiEnv", "Fetch a passenger and bring them to their destination."),
     (
         "agentrl/Blackjack-v0",

@@ -67,6 +67,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             instance; `async`: some tools are coroutines.
         shared: names of attributes that copies share because they never change (an index, a corpus).
         max_instances: how many may be open at once in one collection (a licence, a device); None for no limit.
+        expert_success: the share of tasks that `expert` solves at least; below 1 where luck decides.
 
     Set by the base class: `np_random`, `options`, `split`, `task_seed` (the seed of this episode: the one
     given to `reset`, else one drawn from `np_random`), `turn` (turns played so far).
@@ -80,6 +81,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     safety: ClassVar[Safety] = "thread"
     shared: ClassVar[frozenset[str]] = frozenset()
     max_instances: ClassVar[int | None] = None
+    expert_success: float = 1.0
 
     def __init__(self, *, split: str = "train", max_turns: int | None = None) -> None:
         self.tools = tools_of(self)
@@ -95,6 +97,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         self.turn = 0
         self.closed = False
         self._over = True
+        self._cut = False
         self._success: bool | None = None
         self._parts: dict[str, float] = {}
         self._errors: list[dict[str, str]] = []
@@ -159,8 +162,12 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     def finish(self, reward: float = 0.0, *, success: bool | None = None, name: str = "outcome") -> None:
         """End the episode after this turn."""
         self.add_reward(reward, name)
-        self._over = True
+        self._over, self._cut = True, False
         self._success = reward > 0 if success is None else bool(success)
+
+    def truncate(self) -> None:
+        """End the episode after this turn without an outcome: a limit of the environment's own was reached."""
+        self._over, self._cut = True, True
 
     # -- Gymnasium's face --------------------------------------------------------------------------
 
@@ -291,7 +298,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         super().reset(seed=self.task_seed)
         self.options = dict(options or {})
         self.split = self._check_split(self.options.get("split", self.default_split))
-        self.turn, self._over, self._success = 0, False, None
+        self.turn, self._over, self._cut, self._success = 0, False, False, None
         self._parts, self._errors, self._recoveries, self._path = {}, [], [], []
         asked = self.task()
         if isinstance(asked, Coroutine):
@@ -313,8 +320,9 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         else:
             answers = [user(await self._guard("", self.on_text, message.content))]
         self.turn += 1
-        terminated = self._over
-        truncated = not terminated and self.max_turns is not None and self.turn >= self.max_turns
+        terminated = self._over and not self._cut
+        late = self.max_turns is not None and self.turn >= self.max_turns
+        truncated = self._cut or (late and not terminated)
         self._over = terminated or truncated
         self._last = tuple(answers)
         self._path.append((message, digest(text_of(self._last))))

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Literal
+from typing import Literal, TypeAlias
 
-import gymnasium
+from gymnasium.envs.toy_text.taxi import MAP
 
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
-from agentrl.envs.gridworld.adapter import DiscreteEnv, best_actions
-from agentrl.envs.gridworld.lake import BLOCKS, bucket
+from agentrl.envs.gridworld.adapter import DiscreteEnv, bare_inner
+from agentrl.envs.gridworld.planning import best_actions
+from agentrl.envs.gridworld.splits import share_out
 
-MOVES = ("south", "north", "east", "west")
-STOPS = (
-    "Red (row 0, column 0)",
-    "Green (row 0, column 4)",
-    "Yellow (row 4, column 0)",
-    "Blue (row 4, column 3)",
-)
+Direction: TypeAlias = Literal["south", "north", "east", "west"]
+MOVES: tuple[Direction, ...] = ("south", "north", "east", "west")
 PICK_UP, DROP_OFF = 4, 5
+STOPS = ("R", "G", "Y", "B")
+ABOARD = 4  # where a passenger is who is at no stop
+DELIVERED, REFUSED = 20.0, -10.0
+STREETS = tuple(row[1:-1].replace(" ", ".").replace(":", " ") for row in MAP[1:-1])
+"""The map from above: cells at even places, and between two of them a wall or a way."""
 
 
 class TaxiEnv(DiscreteEnv):
@@ -27,34 +28,44 @@ class TaxiEnv(DiscreteEnv):
 
     max_turns = 60
     question = (
-        "You drive a taxi on a grid of 5 rows and 5 columns with some walls. Pick the passenger up, then drop them at "
+        "You drive a taxi (@) between the stops R, G, Y and B; | is a wall. Pick the passenger up, then drop them off at "
         "their destination."
     )
 
-    def make_inner(self, seed: int) -> gymnasium.Env[Any, Any]:
-        return gymnasium.make("Taxi-v4", max_episode_steps=-1)
-
-    def place(self) -> None:
-        """The starting states of one split are not those of another."""
-        states = [state for state in starts() if bucket(str(state)) in BLOCKS[self.split]]
-        # A step that has no common divisor with the length visits every state before it repeats one.
-        self.seen = states[(self.task_seed * 7919) % len(states)]
-        self.inner.unwrapped.s = self.seen  # type: ignore[union-attr]
+    def begin(self, seed: int) -> int:
+        if self.inner is None:
+            self.inner = bare_inner("Taxi-v4")
+        self.inner.reset(seed=seed)
+        begins = begins_of(self.split)
+        self.inner.s = begins[int(self.np_random.integers(len(begins)))]
+        return self.inner.s
 
     def solved(self, reward: float) -> bool:
-        return reward == 20
+        return reward == DELIVERED
+
+    def remark(self, reward: float, terminated: bool) -> str:
+        if reward == REFUSED:
+            return "That is not possible here and costs 10."
+        return "The passenger is where they wanted to be." if terminated else ""
 
     def describe(self) -> str:
-        row, column, passenger, destination = decode(int(self.seen))
-        where = "in the taxi" if passenger == 4 else f"at {STOPS[passenger]}"
-        return f"taxi: row {row}, column {column}; passenger: {where}; destination: {STOPS[destination]}"
+        row, column, passenger, destination = decode(self.seen)
+        streets = list(STREETS)
+        streets[row] = streets[row][: 2 * column] + "@" + streets[row][2 * column + 1 :]
+        where = "in the taxi" if passenger == ABOARD else f"at {STOPS[passenger]}"
+        under = STREETS[row][2 * column]
+        at = f" (at {under})" if under in STOPS else ""
+        sentence = (
+            f"taxi: row {row}, column {column}{at}; passenger: {where}; destination: {STOPS[destination]}"
+        )
+        return "\n".join((*streets, sentence))
 
     @tool
-    def move(self, direction: Literal["south", "north", "east", "west"]) -> str:
+    def move(self, direction: Direction) -> str:
         """Drive one cell; a wall stops the taxi.
 
         Args:
-            direction: where to.
+            direction: where to; north is up.
         """
         return self.act(MOVES.index(direction))
 
@@ -69,7 +80,7 @@ class TaxiEnv(DiscreteEnv):
         return self.act(DROP_OFF)
 
     def expert(self) -> Action:
-        action = taxi_plan()[int(self.seen)]
+        action = taxi_plan()[self.seen]
         if action == PICK_UP:
             return call("pick_up")
         return call("drop_off") if action == DROP_OFF else call("move", direction=MOVES[action])
@@ -84,14 +95,12 @@ def decode(state: int) -> tuple[int, int, int, int]:
 
 
 @functools.cache
-def starts() -> tuple[int, ...]:
-    """States in which an episode may begin: the passenger waits, not at the destination."""
-    return tuple(s for s in range(500) if decode(s)[2] < 4 and decode(s)[2] != decode(s)[3])
+def begins_of(split: str) -> tuple[int, ...]:
+    """States in which an episode of a split may begin: the passenger waits at a stop, not at the destination."""
+    waiting = [state for state in range(500) if decode(state)[2] not in (ABOARD, decode(state)[3])]
+    return share_out(waiting, split)
 
 
 @functools.cache
 def taxi_plan() -> tuple[int, ...]:
-    inner = gymnasium.make("Taxi-v4")
-    plan = best_actions(inner.unwrapped.P, 500, 6)  # type: ignore[attr-defined]
-    inner.close()
-    return tuple(int(action) for action in plan)
+    return best_actions(bare_inner("Taxi-v4").P)

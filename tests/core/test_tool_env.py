@@ -235,6 +235,37 @@ def test_truncation_and_giving_up():
         Guess(max_turns=0)
 
 
+class Fuse(ToolEnv):
+    """Burns down after two pulls, which is no outcome."""
+
+    def task(self) -> str:
+        self.pulls = 0
+        return "Pull."
+
+    @tool
+    def pull(self) -> str:
+        """Pull."""
+        self.pulls += 1
+        self.add_reward(0.5)
+        if self.pulls == 2:
+            self.truncate()
+        return f"pull {self.pulls}"
+
+
+def test_an_environment_truncates_itself():
+    env = started(Fuse())
+    assert env.step(call("pull"))[2:4] == (False, False)
+    observation, reward, terminated, truncated, info = env.step(
+        assistant("", ToolCall("pull", "{}"), ToolCall("pull", "{}"))
+    )
+    assert contents(observation) == ["pull 2", "error: not executed: the episode is over"]
+    assert (reward, terminated, truncated, info["success"]) == (0.5, False, True, False)
+    with pytest.raises(gymnasium.error.ResetNeeded):
+        env.step(call("pull"))
+    env.reset()
+    assert env.step(call("pull"))[2:4] == (False, False)
+
+
 def test_step_needs_a_running_episode():
     env = Guess()
     with pytest.raises(gymnasium.error.ResetNeeded, match=r"Guess: reset\(\) before step\(\)"):
