@@ -194,6 +194,6 @@ def command_of(call: ToolCall) -> str:
         return ""
     try:
         command = json.loads(call.arguments).get("command", "")
-    except (ValueError, AttributeError):
+    except (ValueError, AttributeError, RecursionError):
         return ""
     return command if isinstance(command, str) else ""
