@@ -9,7 +9,7 @@ import functools
 import os
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
 
@@ -47,12 +47,22 @@ def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
     if threading.current_thread().name == "agentrl-portal":
         coroutine.close()
         raise RuntimeError("run_sync was called inside the background loop: await the coroutine instead")
-    future = asyncio.run_coroutine_threadsafe(coroutine, loop)
+
+    async def guarded() -> tuple[T | None, BaseException | None]:
+        try:
+            return await coroutine, None
+        except (SystemExit, KeyboardInterrupt) as error:  # raised there, it would end the loop for everybody
+            return None, error
+
+    future = asyncio.run_coroutine_threadsafe(guarded(), loop)
     try:
-        return future.result()
+        result, exit = future.result()
     except KeyboardInterrupt:
         future.cancel()
         raise
+    if exit is not None:
+        raise exit
+    return cast(T, result)
 
 
 async def in_thread(function: Callable[[], T]) -> T:
