@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,10 +26,20 @@ def require(holds: bool, message: str) -> None:
         raise Broken(message)
 
 
+# -- who chooses the actions ---------------------------------------------------------------------------
+
+
 def random_action(env: ToolEnv, rng: np.random.Generator) -> Message:
     """A random valid call; the space's own generator is set from `rng` first."""
     env.action_space.seed(int(rng.integers(2**31)))
     return as_action(env.action_space.sample())
+
+
+def expert_action(env: ToolEnv, _: np.random.Generator) -> Message:
+    action = env.expert()
+    if action is None:
+        raise Broken("the expert has nothing to say before the end")
+    return as_action(action)
 
 
 def expert_or_random(env: ToolEnv, rng: np.random.Generator) -> Message:
@@ -38,69 +48,91 @@ def expert_or_random(env: ToolEnv, rng: np.random.Generator) -> Message:
     return random_action(env, rng) if action is None else as_action(action)
 
 
+# -- transcripts ---------------------------------------------------------------------------------------
+
+
 def transcript(
     env: ToolEnv, seed: int, choose: Chooser = expert_or_random, turns: int = MAX_TURNS, options: Any = None
 ) -> list[dict[str, Any]]:
     """Play one episode; what was shown, done and given, as JSON data."""
-    rng = np.random.default_rng(seed)
-    observation, info = env.reset(seed=seed, options=options)
-    out = [{"shown": to_dicts(observation), "info": plain(info), "key": env.state_key()}]
-    out += continue_(env, rng, choose, turns)
-    return out
+    begun = begin_record(env, env.reset(seed=seed, options=options))
+    return [begun, *play_on(env, np.random.default_rng(seed), choose, turns)]
 
 
-def continue_(
+def play_on(
     env: ToolEnv, rng: np.random.Generator, choose: Chooser, turns: int = MAX_TURNS
 ) -> list[dict[str, Any]]:
     """Play on from where an environment stands."""
-    out = []
-    for _ in range(turns):
+    out: list[dict[str, Any]] = []
+    while len(out) < turns and not (out and ended(out[-1])):
         action = choose(env, rng)
-        observation, reward, terminated, truncated, info = env.step(action)
-        out.append(
-            {
-                "action": action.to_dict(),
-                "shown": to_dicts(observation),
-                "reward": reward,
-                "terminated": terminated,
-                "truncated": truncated,
-                "info": plain(info),
-                "key": env.state_key(),
-            }
-        )
-        if terminated or truncated:
-            break
+        out.append(step_record(env, action, env.step(action)))
     return out
 
 
 def replay(env: ToolEnv, actions: Sequence[Message]) -> list[dict[str, Any]]:
-    """Do the given actions; as `continue_`."""
-    left = list(actions)
-    return continue_(env, np.random.default_rng(0), lambda *_: left.pop(0), len(left))
+    """Do the given actions, as far as the episode goes."""
+    left = iter(actions)
+    return play_on(env, np.random.default_rng(0), lambda *_: next(left), len(actions))
 
 
-def actions_of(steps: Sequence[dict[str, Any]]) -> list[Message]:
+def begin_record(env: ToolEnv, result: tuple[Any, dict[str, Any]]) -> dict[str, Any]:
+    """What a reset gave."""
+    observation, info = result
+    return {"shown": to_dicts(observation), "info": plain(info), "key": env.state_key()}
+
+
+def step_record(env: ToolEnv, action: Message, result: tuple[Any, ...]) -> dict[str, Any]:
+    """What a step gave."""
+    observation, reward, terminated, truncated, info = result
+    return {
+        "action": action.to_dict(),
+        "shown": to_dicts(observation),
+        "reward": float(reward),
+        "terminated": terminated,
+        "truncated": truncated,
+        "info": plain(info),
+        "key": env.state_key(),
+    }
+
+
+def ended(record: Mapping[str, Any]) -> bool:
+    return bool(record.get("terminated") or record.get("truncated"))
+
+
+def actions_of(steps: Sequence[Mapping[str, Any]]) -> list[Message]:
     return [Message.from_dict(step["action"]) for step in steps if "action" in step]
 
 
+def texts_of(record: Mapping[str, Any]) -> list[str]:
+    """The contents of what was shown."""
+    return [message["content"] for message in record["shown"]]
+
+
 def plain(value: Any) -> Any:
-    """A deep copy as JSON data.
+    """A deep copy as JSON data; whatever is no JSON is printed (that it is none is for a rule of its own)."""
+    return json.loads(json.dumps(value, default=repr))
+
+
+# -- comparing them ------------------------------------------------------------------------------------
+
+
+def same(one: Sequence[Any], two: Sequence[Any], where: str) -> None:
+    """Two transcripts are equal.
 
     Raises:
-        Broken: it is not JSON-serialisable.
+        Broken: says where they part.
     """
-    try:
-        return json.loads(json.dumps(value, allow_nan=True))
-    except (TypeError, ValueError) as error:
-        raise Broken(f"info is not JSON-serialisable: {error}") from None
+    if fingerprint(one) != fingerprint(two):
+        raise Broken(f"{where}: {first_difference(one, two)}")
 
 
 def first_difference(one: Sequence[Any], two: Sequence[Any]) -> str:
     """Where two transcripts part, for a person."""
     for index, (a, b) in enumerate(zip(one, two, strict=False)):
-        if a != b:
-            keys = [key for key in a if a.get(key) != b.get(key)]
-            return f"step {index}, {keys[0]}: {str(a.get(keys[0]))[:90]!r} != {str(b.get(keys[0]))[:90]!r}"
+        for key in sorted(a.keys() | b.keys()):
+            if fingerprint(a.get(key)) != fingerprint(b.get(key)):
+                return f"step {index}, {key}: {str(a.get(key))[:90]!r} != {str(b.get(key))[:90]!r}"
     return f"lengths {len(one)} and {len(two)}"
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check. A check that does not apply is `ok` and says so in `skipped`."""
+    """One check. A check that does not apply is `ok` and says so in `skipped`; one that did not end in time `hung`."""
 
     name: str
     ok: bool
     detail: str = ""
     skipped: bool = False
+    hung: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,12 @@ class Report:
     def ok(self) -> bool:
         return all(check.ok for check in self.checks)
 
+    @property
+    def failed(self) -> tuple[CheckResult, ...]:
+        return tuple(check for check in self.checks if not check.ok)
+
     def to_dict(self) -> dict[str, Any]:
+        """The document of `agentrl env check --json`."""
         return {
             "id": self.id,
             "ok": self.ok,
@@ -44,7 +50,9 @@ def render(report: Report) -> Any:
 
     held = sum(check.ok for check in report.checks)
     table = Table(
-        title=f"{report.id}: {held} of {len(report.checks)} checks hold", title_justify="left", box=None
+        title=f"{escape(report.id)}: {held} of {len(report.checks)} checks hold",
+        title_justify="left",
+        box=None,
     )
     for column in ("", "check", "detail"):
         table.add_column(column, overflow="fold")

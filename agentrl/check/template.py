@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+import builtins
 import keyword
+import re
+import sys
 from pathlib import Path
 
 from agentrl.core.failures import UserError
 
+TEMPLATE_NAMES = (
+    "agentrl",
+    "gymnasium",
+    "numpy",
+    "Box",
+    "BOXES",
+    "Literal",
+    "ToolEnv",
+    "ToolError",
+    "call",
+    "tool",
+)
 ENVIRONMENT = '''"""{title}: an environment to start from. Check it with `agentrl env check {file}:{cls}`."""
 
 from typing import Literal
@@ -69,6 +84,12 @@ def class_name(name: str) -> str:
     return "".join(part.capitalize() for part in name.split("_"))
 
 
+def taken(name: str) -> bool:
+    """Whether Python, its library, or the template itself uses a name already."""
+    words = {*keyword.kwlist, *keyword.softkwlist, *dir(builtins), *sys.stdlib_module_names, *TEMPLATE_NAMES}
+    return name in words
+
+
 def new_env(name: str, folder: Path) -> Path:
     """Write `<name>.py` and `test_<name>.py` into `folder`; returns the first.
 
@@ -76,8 +97,12 @@ def new_env(name: str, folder: Path) -> Path:
         UserError: a name that Python cannot use, a file that is already there, a folder that cannot be written.
             Nothing is written then.
     """
-    if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
+    if not re.fullmatch("[a-z][a-z0-9]*(_[a-z0-9]+)*", name):
         raise UserError(f"an environment's name is a lower-case Python name such as my_game, not {name!r}")
+    if taken(name) or taken(class_name(name)):
+        raise UserError(
+            f"{name!r} means something else in Python: choose a lower-case Python name such as my_{name}"
+        )
     words = {"name": name, "file": f"{name}.py", "cls": class_name(name), "title": class_name(name)}
     files = {folder / f"{name}.py": ENVIRONMENT, folder / f"test_{name}.py": TEST}
     for path in files:

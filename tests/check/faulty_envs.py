@@ -1,27 +1,39 @@
 """One environment for every fault that the checker must see. Each differs from `Good` in that fault alone."""
 
+import dataclasses
+import json
 import os
 import random
+import subprocess
+import tempfile
 import threading
 import time
 
-from agentrl import ToolEnv, tool
+import numpy as np
+
+from agentrl import ToolEnv, call, tool
+from agentrl.core.fork import Snapshot, copy_in, copy_out
+from agentrl.core.messages import Message
+from agentrl.core.sampling import sample_arguments
 
 
 class Good(ToolEnv):
     """Walk to the right place."""
 
-    max_turns = 6
+    max_turns = 8
     safety = "inline"
 
     def task(self):
-        self.goal = int(self.np_random.integers(1, 5))
+        self.goal = int(self.np_random.integers(2, 50))
         self.at = 0
         return f"Walk to {self.goal}."
 
     @tool
     def walk(self, steps: int) -> str:
         """Walk. Args: steps: how far."""
+        return self.go(steps)
+
+    def go(self, steps):
         self.at += steps
         if self.at == self.goal:
             self.finish(1.0)
@@ -31,18 +43,152 @@ class Good(ToolEnv):
         return str(self.at)
 
     def expert(self):
-        from agentrl import call
-
-        return call("walk", steps=self.goal - self.at)
+        return call("walk", steps=1 if self.at == 0 else self.goal - self.at)
 
 
-class UnseededTask(Good):
-    """Draws from the clock."""
+class AsyncGood(ToolEnv):
+    """Walk to the right place, but wait for it."""
+
+    max_turns = 8
+    safety = "async"
+
+    async def task(self):
+        self.goal = int(self.np_random.integers(2, 50))
+        self.at = 0
+        return f"Walk to {self.goal}."
+
+    @tool
+    async def walk(self, steps: int) -> str:
+        """Walk. Args: steps: how far."""
+        self.at += steps
+        if self.at == self.goal:
+            self.finish(1.0)
+        return f"at {self.at}"
+
+    def expert(self):
+        return call("walk", steps=1 if self.at == 0 else self.goal - self.at)
+
+
+class AsyncAliasedSnapshot(AsyncGood):
+    """Plays on in the snapshot itself."""
+
+    fork = "native"
+
+    async def task(self):
+        self.trail = []
+        return await super().task()
+
+    @tool
+    async def walk(self, steps: int) -> str:
+        """Walk. Args: steps: how far."""
+        self.trail.append(steps)
+        self.at = sum(self.trail)
+        if self.at == self.goal:
+            self.finish(1.0)
+        return f"at {self.at}"
+
+    def snapshot(self):
+        return Snapshot("native", type(self).__qualname__, (copy_out(self, {"trail"}), list(self.trail)))
+
+    def restore(self, snapshot):
+        state, self.trail = snapshot.payload
+        copy_in(self, state, {"trail"})
+
+
+class SlowGood(Good):
+    """Takes its time to begin."""
 
     def task(self):
-        super().task()
-        self.goal = 1 + time.perf_counter_ns() % 1000
-        return f"Walk to {self.goal}."
+        time.sleep(0.1)
+        return super().task()
+
+
+# -- declaration ---------------------------------------------------------------------------------------
+
+
+class NoDoc(Good):
+    __doc__ = ""
+
+
+class LosesItsGenerator(Good):
+    """Has no generator after a reset."""
+
+    def task(self):
+        text = super().task()
+        self._np_random = None
+        return text
+
+
+class DanglingReference(Good):
+    """Has a schema that leads nowhere."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        schema = {**self.tools[0].parameters, "$defs": {"Step": {"$ref": "#/$defs/Nowhere"}}}
+        self.tools = (dataclasses.replace(self.tools[0], parameters=schema),)
+
+
+class BreaksAtANumber(Good):
+    """Breaks at one of the numbers that its schema allows."""
+
+    def go(self, steps):
+        first = sample_arguments(self.tools[0].parameters, np.random.default_rng(1))
+        if steps == first["steps"] and self.turn == 0:
+            raise KeyError(steps)
+        return super().go(steps)
+
+
+class AnySplit(Good):
+    """Accepts every split."""
+
+    def _check_split(self, split):
+        return split
+
+
+# -- determinism ---------------------------------------------------------------------------------------
+
+
+class UnseededTest(Good):
+    """Draws the tasks of its test split from the clock."""
+
+    def task(self):
+        text = super().task()
+        return f"{text} ({time.perf_counter_ns()})" if self.split == "test" else text
+
+
+class ChangesOptions(Good):
+    """Takes out of the options what it uses."""
+
+    def reset(self, *, seed=None, options=None):
+        split = options.pop("split", None) if options else None
+        return super().reset(seed=seed, options={"split": split or self.default_split})
+
+
+class Remembers(Good):
+    """Shows in the last turn how many episodes there were before."""
+
+    played = 0
+
+    def task(self):
+        self.played += 1
+        return super().task()
+
+    def go(self, steps):
+        said = super().go(steps)
+        return f"{said}, {self.played}" if self.turn == self.max_turns - 1 else said
+
+
+class WearyExpert(Good):
+    """Its expert gives other advice once it has seen a high seed."""
+
+    weary = False
+
+    def task(self):
+        self.weary = self.weary or self.task_seed >= 100
+        return super().task()
+
+    def expert(self):
+        return call("walk", steps=self.goal) if self.weary and self.at == 0 else super().expert()
 
 
 class HashOrder(Good):
@@ -50,6 +196,14 @@ class HashOrder(Good):
 
     def task(self):
         return super().task() + " " + ", ".join({"north", "south", "east", "west", "up", "down"})
+
+
+class WrongSeed(Good):
+    """Names another seed than the one it drew."""
+
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed, options=options)
+        return observation, {**info, "task_seed": 0} if seed is None else info
 
 
 class OneTask(Good):
@@ -62,72 +216,91 @@ class OneTask(Good):
 
 
 class GlobalRandom(Good):
-    """Draws from the global generator, which it seeds."""
+    """Draws from the global generator."""
 
     def task(self):
-        super().task()
-        random.seed(self.task_seed)
-        self.goal = random.randint(1, 4)
-        return f"Walk to {self.goal}."
+        random.random()
+        return super().task()
 
 
-class SharedInfo(Good):
-    """Returns one and the same dict in every info."""
+class GlobalNumPy(Good):
+    """Draws from NumPy's global generator."""
+
+    def task(self):
+        np.random.random()
+        return super().task()
+
+
+class AnotherAsyncFace(Good):
+    """Gives more when it is awaited."""
+
+    async def astep(self, action):
+        observation, reward, *rest = await super().astep(action)
+        return observation, reward + 1, *rest
+
+
+# -- isolation -----------------------------------------------------------------------------------------
+
+
+class RefilledBuffer(Good):
+    """Puts one and the same list, filled anew, into every info."""
 
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
-        self.extra = {"calls": 0}
+        self.buffer = []
 
     def step(self, action):
-        observation, reward, terminated, truncated, info = super().step(action)
-        return observation, reward, terminated, truncated, {**info, "extra": self.extra}
+        *rest, info = super().step(action)
+        self.buffer[:] = [self.at]
+        return *rest, {**info, "places": self.buffer}
 
 
-class SharedState(Good):
-    """Keeps its state on the class."""
+class ReadsItsInfo(Good):
+    """Goes on from what it returned."""
 
-    places: dict = {}  # noqa: RUF012
+    def reset(self, *, seed=None, options=None):
+        observation, info = super().reset(seed=seed, options=options)
+        self.notes = {"begin": self.at}
+        return observation, {**info, "notes": self.notes}
 
-    def task(self):
-        text = super().task()
-        SharedState.places["at"] = 0
-        return text
-
-    @tool
-    def walk(self, steps: int) -> str:
-        """Walk. Args: steps: how far."""
-        SharedState.places["at"] += steps
-        self.at = SharedState.places["at"]
-        if self.at == self.goal:
-            self.finish(1.0)
-        return f"at {self.at}"
+    def step(self, action):
+        *rest, info = super().step(action)
+        self.notes = {**self.notes, f"turn {self.turn}": self.at}
+        return *rest, {**info, "notes": self.notes}
 
 
-class AliasedSnapshot(Good):
-    """Declares a state that changes as shared."""
+class OneGoal(Good):
+    """Keeps its goal on the class, one for each thread."""
 
-    shared = frozenset({"trail"})
+    kept = threading.local()
 
     def task(self):
         text = super().task()
-        self.trail = []
+        OneGoal.kept.goal = self.goal
         return text
 
-    @tool
-    def walk(self, steps: int) -> str:
-        """Walk. Args: steps: how far."""
-        self.trail.append(steps)
-        self.at = sum(self.trail)
-        if self.at == self.goal:
-            self.finish(1.0)
-        return f"at {self.at}"
+    def go(self, steps):
+        self.goal = OneGoal.kept.goal
+        return super().go(steps)
 
 
-class CloseTwice(Good):
-    """Cannot be closed twice."""
+class OneScratchpad(Good):
+    """Computes on the class."""
+
+    scratch = 0
+
+    def go(self, steps):
+        OneScratchpad.scratch = self.at + steps
+        time.sleep(0.01)
+        self.at = OneScratchpad.scratch
+        return super().go(0)
+
+
+class ClosesOnce(Good):
+    """Cannot be closed twice in the middle of an episode."""
 
     def close(self):
-        if self.closed:
+        if self.closed and not self._over:
             raise RuntimeError("closed twice")
         super().close()
 
@@ -137,7 +310,7 @@ class LeakedThread(Good):
 
     def close(self):
         if not self.closed:
-            threading.Thread(target=time.sleep, args=(30,), daemon=True).start()
+            threading.Thread(target=time.sleep, args=(8,), daemon=True).start()
         super().close()
 
 
@@ -146,73 +319,126 @@ class LeakedFile(Good):
 
     def close(self):
         if not self.closed:
-            os.dup(0)
+            os.open(os.devnull, os.O_RDONLY)
         super().close()
 
 
-class NotANumber(Good):
-    """Gives a reward that is no number."""
+class LeakedProcess(Good):
+    """Leaves a process."""
 
-    @tool
-    def walk(self, steps: int) -> str:
-        """Walk. Args: steps: how far."""
-        self.add_reward(float("nan"))
-        return super().walk(steps)
-
-
-class PartsDoNotSum(Good):
-    """Gives more than it names."""
-
-    def step(self, action):
-        observation, reward, terminated, truncated, info = super().step(action)
-        return observation, reward + 1.0, terminated, truncated, info
+    def close(self):
+        if not self.closed:
+            subprocess.Popen(["sleep", "8"], stdin=subprocess.DEVNULL)
+        super().close()
 
 
-class SilentEnd(Good):
-    """Does not say whether it was solved."""
+class LeakedDaemon(Good):
+    """Leaves a process that nobody is the parent of."""
 
-    def step(self, action):
-        observation, reward, terminated, truncated, info = super().step(action)
-        info.pop("success", None)
-        return observation, reward, terminated, truncated, info
+    def close(self):
+        if not self.closed:
+            subprocess.run(["sh", "-c", "sleep 8 >/dev/null 2>&1 &"], check=True, stdin=subprocess.DEVNULL)
+        super().close()
 
 
-class NoEnd(Good):
-    """Never ends."""
+class LeakedTemporaryFile(Good):
+    """Leaves a temporary file."""
 
-    max_turns = None
+    def close(self):
+        if not self.closed:
+            os.close(tempfile.mkstemp()[0])
+        super().close()
 
-    @tool
-    def walk(self, steps: int) -> str:
-        """Walk. Args: steps: how far."""
-        return "on"
+
+# -- forking -------------------------------------------------------------------------------------------
+
+
+class AliasedSnapshot(Good):
+    """Plays on in the snapshot itself."""
+
+    fork = "native"
+
+    def task(self):
+        self.trail = []
+        return super().task()
+
+    def go(self, steps):
+        self.trail.append(steps)
+        self.at = sum(self.trail)
+        return super().go(0)
+
+    def snapshot(self):
+        return Snapshot("native", type(self).__qualname__, (copy_out(self, {"trail"}), list(self.trail)))
+
+    def restore(self, snapshot):
+        state, self.trail = snapshot.payload
+        copy_in(self, state, {"trail"})
+
+
+class ForkedOnce(Good):
+    """Forgets where it is when it is forked again."""
+
+    restored = False
+
+    def restore(self, snapshot):
+        super().restore(snapshot)
+        self.restored = True
+
+    def snapshot(self):
+        if self.restored:
+            self.at = 0
+        return super().snapshot()
+
+
+# -- conduct -------------------------------------------------------------------------------------------
 
 
 class NotJson(Good):
     """Puts a set into its info."""
 
     def step(self, action):
-        observation, reward, terminated, truncated, info = super().step(action)
-        return observation, reward, terminated, truncated, {**info, "places": {self.at}}
+        *rest, info = super().step(action)
+        return *rest, {**info, "places": {self.at}}
 
 
-class CrashesOnBadCalls(Good):
-    """Breaks where a call is malformed."""
+class Unreadable(Good):
+    """Shows what cannot be encoded."""
+
+    def task(self):
+        return super().task() + "\ud800"
+
+
+class Infinite(Good):
+    """Gives a reward that is not finite."""
 
     def step(self, action):
-        import json
+        observation, _, *rest = super().step(action)
+        return observation, float("inf"), *rest
 
-        for call in getattr(action, "tool_calls", ()):
-            json.loads(call.arguments)
+
+class PartsDoNotSum(Good):
+    """Gives more than it names."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward + 1.0, *rest
+
+
+class EarlySuccess(Good):
+    """Says before the end whether it was solved."""
+
+    def step(self, action):
+        *rest, info = super().step(action)
+        return *rest, {"success": False, **info}
+
+
+class GoesOn(Good):
+    """Takes steps after the end."""
+
+    def step(self, action):
+        if self._over and self.turn:
+            self._over = False
         return super().step(action)
-
-
-class SwallowsCalls(Good):
-    """Answers the first call of a message alone."""
-
-    def step(self, action):
-        observation, *rest = super().step(action)
-        return (observation[:1], *rest)
 
 
 class OneKey(Good):
@@ -226,52 +452,112 @@ class BadExpert(Good):
     """Its expert walks away."""
 
     def expert(self):
-        from agentrl import call
-
         return call("walk", steps=-1)
 
 
-class AnySplit(Good):
-    """Accepts every split."""
+# -- calls ---------------------------------------------------------------------------------------------
 
-    def _check_split(self, split):
-        return split
+
+class CrashesOnBadCalls(Good):
+    """Breaks where a call is malformed."""
+
+    def step(self, action):
+        for asked in getattr(action, "tool_calls", ()):
+            json.loads(asked.arguments)
+        return super().step(action)
+
+
+class CrashesOnText(Good):
+    """Breaks where nothing is called."""
+
+    def on_text(self, text):
+        raise RuntimeError("a call was expected")
+
+
+class SwallowsCalls(Good):
+    """Answers the first call of a message alone."""
+
+    def step(self, action):
+        observation, *rest = super().step(action)
+        return (observation[:1], *rest)
+
+
+class Backwards(Good):
+    """Executes the last call first."""
+
+    def step(self, action):
+        if len(getattr(action, "tool_calls", ())) < 2:
+            return super().step(action)
+        turned = Message(action.role, action.content, tuple(reversed(action.tool_calls)))
+        observation, *rest = super().step(turned)
+        return (tuple(reversed(observation)), *rest)
+
+
+# -- faults that no rule is for ------------------------------------------------------------------------
 
 
 class Hangs(Good):
     """Does not answer."""
 
-    @tool
-    def walk(self, steps: int) -> str:
-        """Walk. Args: steps: how far."""
+    def go(self, steps):
         time.sleep(60)
         return "late"
 
 
-class NoDoc(Good):
-    __doc__ = ""
+class Exits(Good):
+    """Ends the process."""
+
+    def task(self):
+        raise SystemExit(3)
+
+
+class AsyncExits(AsyncGood):
+    """Ends the process."""
+
+    async def task(self):
+        raise SystemExit(3)
 
 
 FAULTS = {
-    UnseededTask: "same_seed_same_episode",
+    NoDoc: "declares_itself",
+    LosesItsGenerator: "gymnasiums_own_checker_passes",
+    DanglingReference: "schemas_accept_their_calls",
+    BreaksAtANumber: "sampled_calls_are_played",
+    AnySplit: "splits_are_known",
+    UnseededTest: "same_seed_same_beginning",
+    ChangesOptions: "same_seed_same_beginning",
+    Remembers: "same_seed_same_random_episode",
+    WearyExpert: "same_seed_same_expert_episode",
     HashOrder: "same_in_other_processes",
+    WrongSeed: "unseeded_episodes_can_be_replayed",
     OneTask: "different_seeds_different_tasks",
     GlobalRandom: "no_global_randomness",
-    SharedInfo: "nothing_shared_between_steps",
-    SharedState: "live_copies_do_not_disturb_each_other",
-    AliasedSnapshot: "snapshots_restore_the_same_future",
-    CloseTwice: "close_is_idempotent",
-    LeakedThread: "nothing_is_leaked",
-    LeakedFile: "nothing_is_leaked",
-    NotANumber: "rewards_are_finite_and_sum",
+    GlobalNumPy: "no_global_randomness",
+    AnotherAsyncFace: "the_async_face_shows_the_same",
+    RefilledBuffer: "what_is_returned_stays",
+    ReadsItsInfo: "what_is_returned_may_be_changed",
+    OneGoal: "live_copies_do_not_disturb_each_other",
+    OneScratchpad: "threads_do_not_mix",
+    AliasedSnapshot: "snapshots_have_one_future",
+    AsyncAliasedSnapshot: "snapshots_have_one_future",
+    ForkedOnce: "a_fork_can_be_forked",
+    NotJson: "infos_are_json",
+    Unreadable: "observations_can_be_read",
+    Infinite: "rewards_are_finite_and_sum",
     PartsDoNotSum: "rewards_are_finite_and_sum",
-    SilentEnd: "the_end_is_reported",
-    NoEnd: "the_end_is_reported",
-    NotJson: "same_seed_same_episode",
-    CrashesOnBadCalls: "malformed_calls_survive",
-    SwallowsCalls: "every_call_is_answered",
+    EarlySuccess: "the_end_is_reported",
+    GoesOn: "the_end_is_reported",
     OneKey: "state_keys_are_stable",
     BadExpert: "the_expert_solves_it",
-    AnySplit: "splits_are_known",
-    NoDoc: "declares_itself",
+    CrashesOnBadCalls: "wrong_calls_are_answered",
+    CrashesOnText: "any_text_is_answered",
+    SwallowsCalls: "every_call_is_answered",
+    Backwards: "every_call_is_executed_in_order",
+    ClosesOnce: "close_is_idempotent",
+    LeakedThread: "nothing_is_left_behind",
+    LeakedFile: "nothing_is_left_behind",
+    LeakedProcess: "nothing_is_left_behind",
+    LeakedDaemon: "nothing_is_left_behind",
+    LeakedTemporaryFile: "nothing_is_left_behind",
 }
+"""Which rule, and no other, each of them breaks."""
