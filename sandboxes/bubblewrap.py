@@ -15,12 +15,13 @@ import functools
 import itertools
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -105,6 +106,7 @@ class Bubblewrap(Backend):
                     label.sandbox, "its control group would not go: something in it survives"
                 )
 
+        link: Link | None = None
         try:
             reader, writer = await asyncio.open_connection(sock=ours)
             link = Link(reader, writer, label.sandbox)
@@ -125,7 +127,7 @@ class Bubblewrap(Backend):
             )
         except BaseException:
             if not ended:
-                await finish(destroy())
+                await finish(undone(ours, link, destroy))
             raise
 
     async def check(self, spec: SandboxSpec) -> str:
@@ -135,6 +137,14 @@ class Bubblewrap(Backend):
             return f"bubblewrap works ({find_bwrap()}, python {sandbox.link.hello['python']}, {limits})"
         finally:
             await sandbox.close()
+
+
+async def undone(ours: socket.socket, link: Link | None, destroy: Callable[[], Awaitable[None]]) -> None:
+    """End a start that is given up: first its connection, so that the supervisor ends by itself."""
+    try:
+        await link.close() if link is not None else ours.close()
+    finally:
+        await destroy()
 
 
 def arguments(spec: SandboxSpec, python: str, file: Any) -> list[str]:
