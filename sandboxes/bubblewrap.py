@@ -216,6 +216,7 @@ def supervisor_settings(spec: SandboxSpec, *, watched: bool) -> dict[str, Any]:
     return {
         "workspace": "/workspace",
         "wipe": ["/tmp", "/dev/shm"],
+        "own_ipc": True,
         "watch": watched,
         "memory": spec.memory,
         "processes": spec.processes,

@@ -252,6 +252,7 @@ def settings(spec: SandboxSpec) -> dict[str, Any]:
     return {
         "workspace": spec.workspace or WORKSPACE,
         "wipe": ["/tmp", "/dev/shm", "/dev/mqueue"],
+        "own_ipc": True,
         "watch": False,
         "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
     }

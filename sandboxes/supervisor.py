@@ -49,6 +49,19 @@ def prctl(option, value):
     _ctypes.call_cdeclfunction(PRCTL, (option, value, 0, 0, 0))
 
 
+def clear_ipc():
+    """Remove shared memory, queues and semaphores that outlive the processes that made them."""
+    for kind in ("shm", "msg", "sem"):
+        control = _ctypes.dlsym(_ctypes.dlopen(None, 0), kind + "ctl")
+        with open("/proc/sysvipc/" + kind) as file:
+            lines = file.read().splitlines()[1:]
+        for line in lines:
+            number = int(line.split()[1])
+            # IPC_RMID is 0; where it comes, and whether something else comes before, differs.
+            arguments = (number, 0, 0) if kind == "sem" else (number, 0, None)
+            _ctypes.call_cdeclfunction(control, arguments)
+
+
 class Capture:
     """The head and the tail of a stream; what is between is counted and forgotten."""
 
@@ -499,6 +512,8 @@ class Supervisor:
             raise Refused("failed", f"{len(left)} processes survive")
         for folder, mode in self.folders.items():
             clear(folder, mode)
+        if self.settings.get("own_ipc"):
+            clear_ipc()
         self.say({"id": number})
 
     def place(self, path, follow=True):

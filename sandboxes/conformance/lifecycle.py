@@ -148,3 +148,23 @@ async def as_a_context(box: Sandbox, made: Maker) -> str:
     must(box.id != name, "two sandboxes bear one name")
     same((await box.exec("true")).exit_code, 0, "another sandbox")
     return name
+
+
+SYSV = """
+import ctypes
+libc = ctypes.CDLL(None)
+assert libc.shmget(4711, 4096, 0o1600) >= 0
+assert libc.msgget(4712, 0o1600) >= 0
+assert libc.semget(4713, 1, 0o1600) >= 0
+"""
+LEFT = "cat /proc/sysvipc/shm /proc/sysvipc/msg /proc/sysvipc/sem | grep -c 47 || true"
+
+
+@case(fresh=True, needs="isolation")
+async def reset_removes_ipc(box: Sandbox, made: Maker) -> str:
+    result = await box.exec(["python3", "-c", SYSV])
+    same((result.exit_code, result.stderr), (0, ""), "making IPC objects")
+    same((await box.exec(LEFT)).stdout, "3\n", "IPC objects before the reset")
+    await box.reset()
+    same((await box.exec(LEFT)).stdout, "0\n", "IPC objects after the reset")
+    return "shared memory, queue, semaphore"
