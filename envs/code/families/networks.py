@@ -288,13 +288,13 @@ def alliances(rng: random.Random) -> Problem:
 
     both = [("a", "b", strength), ("b", "a", strength)]
     inputs: list[Any] = [
-        some(4, 6),
-        some(6, 14),
-        some(8, 20),
-        some(10, 30),
-        some(12, 24),
-        some(12, 60),
-        some(5, 3),
+        some(4, 16),
+        some(6, 44),
+        some(8, 80),
+        some(10, 120),
+        some(12, 100),
+        some(12, 260),
+        some(5, 24),
     ]
     inputs += [
         ("groups", [], []),
@@ -303,7 +303,7 @@ def alliances(rng: random.Random) -> Problem:
         ("groups", ["a", "b"], both[:1]),
     ]
     inputs += [("groups", ["a", "b", "c"], [*both, ("b", "c", strength), ("c", "b", strength)])]
-    return functions(statement, source, [some(5, 8)], inputs)
+    return functions(statement, source, [some(5, 26)], inputs)
 
 
 FAMILIES = (
