@@ -68,6 +68,7 @@ class Pool:
         self.free = asyncio.Semaphore(limit)
         self.starts = asyncio.Semaphore(starts)
         self.filling: set[asyncio.Task[None]] = set()
+        self.starting = 0  # sandboxes that are being started for somebody who waits
         self.closed = False
 
     async def acquire(self) -> SupervisedSandbox:
@@ -88,7 +89,12 @@ class Pool:
                 "pool", f"none of {self.limit} sandboxes became free within {self.acquire_seconds:g} s"
             ) from None
         try:
-            sandbox = await self._spare() or await self._start()
+            sandbox = await self._spare()
+            while sandbox is None and self.filling and self._count() >= self.limit:
+                # One more would be too many, but one is on its way.
+                await asyncio.wait(self.filling, return_when=asyncio.FIRST_COMPLETED)
+                sandbox = await self._spare()
+            sandbox = sandbox or await self._start()
         except BaseException:
             self.free.release()
             raise
@@ -147,10 +153,18 @@ class Pool:
             await sandbox.close()
         return None
 
+    def _count(self) -> int:
+        """Sandboxes that are there or on their way."""
+        return len(self.held) + len(self.spares) + len(self.filling) + self.starting
+
     async def _start(self) -> SupervisedSandbox:
-        async with self.starts:
-            # One may have become ready while we stood in line.
-            return await self._spare() or await self._started()
+        self.starting += 1
+        try:
+            async with self.starts:
+                # One may have become ready while we stood in line.
+                return await self._spare() or await self._started()
+        finally:
+            self.starting -= 1
 
     async def _started(self) -> SupervisedSandbox:
         try:
@@ -174,7 +188,7 @@ class Pool:
 
     def _fill(self) -> None:
         """Start what is missing, in the background."""
-        room = self.limit - len(self.held) - len(self.spares) - len(self.filling)
+        room = self.limit - self._count()
         for _ in range(min(self.warm - len(self.spares) - len(self.filling), room)):
             if self.closed:
                 return
@@ -189,7 +203,7 @@ class Pool:
         except (SandboxFailure, UserError):
             return  # counted; whoever acquires next tries for itself and gets the reason
         # Nothing is awaited between the start and here: a cancelled start ends what it has begun.
-        if self.closed or len(self.held) + len(self.spares) >= self.limit:
+        if self.closed or len(self.held) + len(self.spares) + self.starting >= self.limit:
             await sandbox.close()
         else:
             self.spares.append((sandbox, time.monotonic()))

@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -37,23 +38,40 @@ async def test_what_is_ready_is_acquired_at_once(some_backend):
     assert not pool.spares
 
 
-async def test_never_more_than_the_limit(bubblewrap):
-    pool = Pool(bubblewrap, SPEC, warm=3, limit=3)
-    most = 0
+@pytest.mark.parametrize("warm", [0, 1, 3])
+async def test_never_more_than_the_limit(bubblewrap, monkeypatch, warm):
+    """Counted where sandboxes are made and ended, not where the pool counts."""
+    pool = Pool(bubblewrap, SPEC, warm=warm, limit=3)
+    alive, most = 0, 0
+    start = bubblewrap.start
 
-    async def use():
-        nonlocal most
+    async def counting(spec):
+        nonlocal alive, most
+        alive += 1
+        most = max(most, alive)
+        box = await start(spec)
+        destroy = box.handle.destroy
+
+        async def destroying():
+            nonlocal alive
+            await destroy()
+            alive -= 1
+
+        box.handle = replace(box.handle, destroy=destroying)
+        return box
+
+    async def use(index):
         box = await pool.acquire()
-        most = max(most, len(pool.held) + len(pool.spares))
-        await box.exec("true")
+        await box.exec(f"sleep 0.0{index % 3}")
         await pool.release(box)
 
+    monkeypatch.setattr(bubblewrap, "start", counting)
     try:
-        await asyncio.gather(*(use() for _ in range(12)))
+        await asyncio.gather(*(use(index) for index in range(24)))
     finally:
         await pool.close()
     assert most <= 3
-    assert pool.stats.acquired == 12
+    assert pool.stats.acquired == 24
 
 
 async def test_waiting_in_line_has_a_deadline(bubblewrap):
