@@ -1,19 +1,21 @@
-"""Policies that need no model: an environment's expert, random calls, a replayed trace, a person."""
+"""Policies that need no model: an environment's expert, random calls, the same message for ever, a stored episode, a
+person (`human`). They leave no token record, so nothing is trained on them.
+"""
 
 from __future__ import annotations
 
-import json
-import re
-import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from agentrl.core.failures import UnknownName, UserError
-from agentrl.core.messages import Message, ToolCall, as_action
-from agentrl.inference.codec import ToolSpec
+from agentrl.core.messages import Action, Message, as_action
+from agentrl.core.tree import Episode, Turn
+from agentrl.inference.human import HumanPolicy
 from agentrl.inference.policy import Policy, Sampled, View
+from agentrl.store.store import RunStore
 
 
 class ExpertPolicy:
@@ -22,7 +24,10 @@ class ExpertPolicy:
     async def act(self, view: View) -> Sampled:
         action = view.env.expert() if view.env is not None else None
         if action is None:
-            raise UserError("this environment has no expert for this situation: use another --engine")
+            raise UserError(
+                f"{subject(view)} has no expert {'here' if view.path else 'at all'} (at turn {len(view.path)}): "
+                "use another policy"
+            )
         return Sampled(as_action(action))
 
 
@@ -37,11 +42,21 @@ class RandomPolicy:
         return Sampled(as_action(space.sample()))
 
 
+class FixedPolicy:
+    """Says the same every turn: the floor under every evaluation."""
+
+    def __init__(self, action: Action = "") -> None:
+        self.action = as_action(action)
+
+    async def act(self, view: View) -> Sampled:
+        return Sampled(self.action)
+
+
 class ReplayPolicy:
-    """Says again what was said: the actions of an episode, by turn.
+    """Says again what was said.
 
     Args:
-        actions: assistant messages, in order.
+        actions: assistant messages of one episode, in order, said whatever is shown.
     """
 
     def __init__(self, actions: Sequence[Message]) -> None:
@@ -51,110 +66,92 @@ class ReplayPolicy:
         turn = len(view.path)
         if turn >= len(self.actions):
             raise UserError(
-                f"the replayed episode has {len(self.actions)} turns; the environment asks for another"
+                f"the replayed episode has {len(self.actions)} turns; {subject(view)} asks for another"
             )
         return Sampled(self.actions[turn])
 
 
-class HumanPolicy:
-    """A person: shown what a policy is shown, asked for what a policy says.
-
-    Input is `tool argument=value ...`, `tool value` for a tool of one argument, a JSON call, or plain text; `help` lists
-    the tools, `quit` ends.
+class TracePolicy:
+    """Plays stored episodes again, each where it began, as long as everything is as it was.
 
     Args:
-        read: asks for one line; EOFError ends.
-        write: shows one line.
+        episodes: stored episodes; of several that went the same way so far, the first is followed.
     """
 
-    def __init__(self, read: Callable[[str], str] = input, write: Callable[[str], None] = print) -> None:
-        self.read, self.write = read, write
+    def __init__(self, episodes: Iterable[Episode]) -> None:
+        self.starts: dict[tuple[Any, ...], list[tuple[Turn, ...]]] = {}
+        for episode in episodes:
+            self.starts.setdefault(bare(episode.turns[0].observation), []).append(episode.turns)
 
     async def act(self, view: View) -> Sampled:
-        for message in view.observation:
-            self.write(f"{message.name or message.role}: {message.content}")
-        if not view.path:
-            self.write(help_text(view.tools))
-        while True:
-            try:
-                line = self.read("> ").strip()
-            except EOFError:
-                line = "quit"
-            if line in ("quit", "exit"):
-                raise KeyboardInterrupt
-            if line in ("help", "?"):
-                self.write(help_text(view.tools))
-            elif line:
-                return Sampled(parse_line(line, view.tools))
+        begun = view.path[0].observation if view.path else view.observation
+        stored = self.starts.get(bare(begun), [])
+        if not stored:
+            raise UserError(f"no stored episode begins like this one of {subject(view)}")
+        now = len(view.path)
+        for turns in stored:
+            if (
+                len(turns) > now
+                and all(same(a, b) for a, b in zip(view.path, turns, strict=False))
+                and bare(turns[now].observation) == bare(view.observation)
+            ):
+                return Sampled(turns[now].action)
+        raise UserError(f"{subject(view)} does not go as it was stored (at turn {now})")
 
 
-def help_text(tools: Sequence[ToolSpec]) -> str:
-    """The tools, one a line, as a person calls them."""
-    lines = ["tools (type `tool argument=value`, `help` or `quit`):"]
-    for tool in tools:
-        function = tool["function"]
-        names = " ".join(f"{name}=..." for name in function["parameters"].get("properties", {}))
-        lines.append(
-            f"  {function['name']} {names}".rstrip() + f"   {function.get('description', '')}".rstrip()
-        )
-    return "\n".join(lines)
+def subject(view: View) -> str:
+    """What a policy plays, for errors."""
+    return "the environment" if view.env is None else type(view.env).__name__
 
 
-def parse_line(line: str, tools: Sequence[ToolSpec]) -> Message:
-    """What a person typed as an assistant message; a line that calls no tool is plain text."""
-    if line.startswith("{"):
-        try:
-            data = json.loads(line)
-            return Message("assistant", "", (ToolCall.from_dict(data),))
-        except (ValueError, KeyError, TypeError):
-            return Message("assistant", line)
-    name, _, rest = line.partition(" ")
-    known = {tool["function"]["name"]: tool["function"]["parameters"] for tool in tools}
-    if name not in known:
-        return Message("assistant", line)
-    return Message("assistant", "", (ToolCall(name, json.dumps(arguments_of(rest.strip(), known[name]))),))
+def bare(messages: Sequence[Message]) -> tuple[Any, ...]:
+    """What messages say, without the ids of calls."""
+    return tuple((m.role, m.content, m.name) for m in messages)
 
 
-def arguments_of(text: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """`a=1 b="two words"` by the schema; one argument needs no name."""
-    properties = parameters.get("properties", {})
-    if len(properties) == 1 and text and not re.match(rf"{re.escape(next(iter(properties)))}\s*=", text):
-        name = next(iter(properties))
-        return {name: value_of(text.strip("\"'") if text[0] in "\"'" else text, properties[name])}
-    try:
-        pieces = shlex.split(text)
-    except ValueError:
-        pieces = text.split()
-    out = {}
-    for piece in pieces:
-        name, equals, value = piece.partition("=")
-        out[name] = value_of(value, properties.get(name, {})) if equals else True
-    return out
+def same(a: Turn, b: Turn) -> bool:
+    """Whether the same was shown and said."""
+    calls = [[(call.name, call.arguments) for call in turn.action.tool_calls] for turn in (a, b)]
+    return (bare(a.observation), a.action.content, calls[0]) == (
+        bare(b.observation),
+        b.action.content,
+        calls[1],
+    )
 
 
-def value_of(text: str, schema: Mapping[str, Any]) -> Any:
-    """A typed value from text: strings as they are, everything else as JSON if it is JSON."""
-    if schema.get("type") == "string" or "enum" in schema:
-        return text
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
+def replay_of(run: str | Path) -> TracePolicy:
+    """The policy that plays the episodes of a run again.
+
+    Raises:
+        UserError: no run there, or one without finished episodes.
+    """
+    with RunStore.open(Path(run)) as store:
+        trees = [tree for _, _, tree in store.numbered_trees(store.phases())]
+    episodes = [episode for tree in trees for episode in tree.episodes()]
+    if not episodes:
+        raise UserError(f"the run at {run} holds no finished episodes to replay")
+    return TracePolicy(episodes)
 
 
 POLICIES: Mapping[str, Callable[[], Policy]] = {
     "expert": ExpertPolicy,
     "random": RandomPolicy,
+    "noop": FixedPolicy,
     "human": HumanPolicy,
 }
 
 
-def scripted_policy(name: str) -> Policy:
-    """A scripted policy by name.
+def scripted_policy(name: str, *, run: str | Path | None = None) -> Policy:
+    """A scripted policy by name: expert, random, noop, human; replay, of a stored run.
 
     Raises:
         UnknownName: with the nearest.
+        UserError: replay without a run.
     """
+    if name == "replay":
+        if run is None:
+            raise UserError("a replay needs the folder of a run")
+        return replay_of(run)
     if name not in POLICIES:
-        raise UnknownName("scripted policy", name, POLICIES)
+        raise UnknownName("scripted policy", name, [*POLICIES, "replay"])
     return POLICIES[name]()

@@ -7,15 +7,9 @@ import agentrl
 from agentrl.core.failures import UnknownName, UserError
 from agentrl.core.messages import Message, call, user
 from agentrl.core.tree import Task
+from agentrl.inference.human import HumanPolicy, help_text, parse_line
 from agentrl.inference.policy import View
-from agentrl.inference.scripted import (
-    HumanPolicy,
-    RandomPolicy,
-    ReplayPolicy,
-    help_text,
-    parse_line,
-    scripted_policy,
-)
+from agentrl.inference.scripted import RandomPolicy, ReplayPolicy, scripted_policy
 from agentrl.rollout import RolloutSettings, rollout
 
 SPECS = [tool.spec for tool in agentrl.make("Search-v0").tools]
