@@ -7,14 +7,14 @@ a person at the terminal and a replayed trace all go the same way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from agentrl.core.failures import InvariantBroken
+from agentrl.core.failures import InfrastructureFailure, InvariantBroken
 from agentrl.core.messages import Message, Messages
 from agentrl.core.tree import FinishReason, Handoff, Turn, fed_ids, last_segment
 from agentrl.inference.codec import Codec, ToolSpec
-from agentrl.inference.engine import ContextOverflow, Engine, Sampling
+from agentrl.inference.engine import Completion, ContextOverflow, Engine, Sampling
 
 if TYPE_CHECKING:
     from agentrl.core.env import ToolEnv
@@ -60,15 +60,27 @@ class Policy(Protocol):
 
 
 class ModelPolicy:
-    """A model: a codec and an engine. Counts its hand-offs by kind in `handoffs`."""
+    """A model: a codec and an engine.
+
+    Attributes:
+        handoffs: from one turn to the next: `clean` (tokens were added), `fresh` (a new segment), `refused` (no room).
+    """
 
     def __init__(self, engine: Engine, codec: Codec, sampling: Sampling) -> None:
-        self.engine, self.codec, self.sampling = engine, codec, sampling
-        self.handoffs = {"clean": 0, "fresh": 0, "refused": 0}
+        self.engine, self.codec = engine, codec
+        # A turn always ends at its format's stop token: what is sampled behind it, no template can show.
+        stops = dict.fromkeys((*codec.stop_ids, *sampling.stop_ids))
+        self.sampling = replace(sampling, stop_ids=tuple(stops))
+        self.handoffs: dict[str, int] = {"clean": 0, "fresh": 0, "refused": 0}
 
     async def act(self, view: View) -> Sampled:
-        from dataclasses import replace
+        """Sample the next message.
 
+        Raises:
+            ContextOverflow: the first prompt does not fit.
+            InfrastructureFailure: the engine broke, or gave up.
+            InvariantBroken: the engine saw other tokens than the path's.
+        """
         fed, context_ids, handoff = self._context(view)
         prompt_ids = (*fed, *context_ids)
         room = self.engine.max_context - len(prompt_ids)
@@ -78,19 +90,9 @@ class ModelPolicy:
             self.handoffs["refused"] += 1
             return Sampled(None, finish_reason="length")
         self.handoffs[handoff] += 1
-        sampling = replace(
-            self.sampling,
-            stop_ids=self.sampling.stop_ids or self.codec.stop_ids,
-            max_tokens=min(self.sampling.max_tokens, room),
-            seed=view.seed,
-        )
+        sampling = replace(self.sampling, max_tokens=min(self.sampling.max_tokens, room), seed=view.seed)
         completion = await self.engine.generate(prompt_ids, sampling)
-        if completion.prompt_tokens and completion.prompt_tokens != len(prompt_ids):
-            raise InvariantBroken(
-                "the engine was fed exactly the path's tokens",
-                f"turn {len(view.path)}",
-                f"{completion.prompt_tokens} != {len(prompt_ids)}",
-            )
+        self._check(completion, prompt_ids, f"turn {len(view.path)}")
         return Sampled(
             action=self.codec.parse(completion.ids, view.tools, prompt_ids),
             context_ids=context_ids,
@@ -106,11 +108,31 @@ class ModelPolicy:
         """(ids already fed, ids to add, kind of hand-off)."""
         if not view.path:
             return (), self.codec.start(view.observation, view.tools), "clean"
-        fed = fed_ids(last_segment(view.path))
         last = view.path[-1]
-        cut = len(fed) - len(last.completion_ids)
-        added = self.codec.extend(tuple(fed[:cut]), last.completion_ids, view.observation, view.tools)
-        if added is not None:
-            return tuple(fed), added, "clean"
+        if last.completion_ids:
+            fed = tuple(fed_ids(last_segment(view.path)))
+            prompt = fed[: len(fed) - len(last.completion_ids)]
+            added = self.codec.extend(prompt, last.completion_ids, view.observation, view.tools)
+            if added is not None:
+                return fed, added, "clean"
+        # The template cannot go on here, or the last turn was nobody's tokens (a script's).
         history = tuple(m for turn in view.path for m in (*turn.observation, turn.action))
         return (), self.codec.start((*history, *view.observation), view.tools), "fresh"
+
+    def _check(self, completion: Completion, prompt_ids: tuple[int, ...], where: str) -> None:
+        """The ledger's side of a completion."""
+        if completion.finish_reason == "abort":
+            raise InfrastructureFailure("generate", type(self.engine).__name__, f"aborted at {where}")
+        if completion.prompt_tokens and completion.prompt_tokens != len(prompt_ids):
+            raise InvariantBroken(
+                "the engine was fed exactly the path's tokens",
+                where,
+                f"{completion.prompt_tokens} != {len(prompt_ids)}",
+            )
+        stop = next((i for i, token in enumerate(completion.ids) if token in self.sampling.stop_ids), None)
+        if stop is not None and stop != len(completion.ids) - 1:
+            raise InvariantBroken(
+                "a completion ends at its first stop token",
+                where,
+                f"token {stop} of {len(completion.ids)}",
+            )
