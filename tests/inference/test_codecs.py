@@ -65,10 +65,7 @@ def family(request) -> tuple[str, Codec]:
 
 
 def codec_for(name: str) -> Codec:
-    special, kind = {"chatml": (CHATML, "llama"), "qwen3": (QWEN3, "qwen3"), "llama3": (LLAMA3, "llama")}[
-        name
-    ]
-    return codec_of(bytes_tokenizer(special), model_type=kind)
+    return codec_of(bytes_tokenizer({"chatml": CHATML, "qwen3": QWEN3, "llama3": LLAMA3}[name]))
 
 
 def text(codec: Codec, ids) -> str:
@@ -197,7 +194,8 @@ def test_several_calls_zero_arguments_and_double_encoding(family_name):
     parsed = codec.parse(codec.tokenizer.encode(said, add_special_tokens=False), TOOLS)
     assert [call.name for call in parsed.tool_calls] == ["finish", "finish", "search"]
     assert parsed.tool_calls[0].arguments == "{}"
-    assert json.loads(parsed.tool_calls[2].arguments) == {"query": "Mali"}
+    # As it was written: the decoder repairs it, and counts that.
+    assert json.loads(json.loads(parsed.tool_calls[2].arguments)) == {"query": "Mali"}
     assert len({call.id for call in parsed.tool_calls}) == 3
 
 
