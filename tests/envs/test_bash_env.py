@@ -63,6 +63,7 @@ def test_trees_survive_packing():
     assert unpacked(SandboxSnapshot("x", SandboxSpec(), ((entries, body),))) == PROBLEM.files
 
 
+@pytest.mark.slow
 def test_every_family_has_many_tasks_and_splits_share_none():
     prints = {}
     for split in ("train", "validation", "test"):
@@ -115,6 +116,7 @@ def test_references_of_every_family(env):
         "(while true; do touch later-$RANDOM; sleep 0.01; done) & true",
     ],
 )
+@pytest.mark.slow
 def test_what_is_no_solution(env, command):
     for seed in range(len(generator.FAMILIES)):
         env.reset(seed=seed)

@@ -143,6 +143,7 @@ def test_what_was_left_running_is_gone_before_grading(env):
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+@pytest.mark.slow
 def test_every_attack_scores_nothing_and_is_seen(env, attack):
     score = attacked(env, attack, 1, 0)
     assert (score.failures, score.score, score.flagged) == (0, 0.0, True), (score.seen, env.graded)
@@ -191,6 +192,7 @@ async def test_a_syntax_error_fails_every_test_without_a_sign():
     assert (result.passed, result.flags) == (0, ())
 
 
+@pytest.mark.slow
 async def test_a_deep_or_endless_answer_is_only_wrong():
     deep = "def double(x):\n    a = []\n    for _ in range(10**5):\n        a = [a]\n    return a\n"
     circle = "def double(x):\n    a = []\n    a.append(a)\n    return a\n"
@@ -284,6 +286,7 @@ def test_branches_do_not_see_each_other(env):
         other.close()
 
 
+@pytest.mark.slow
 def test_tasks_of_splits_differ_and_seeds_are_stable():
     families = generator.families()
     assert len(families) >= 30

@@ -33,6 +33,7 @@ def first_text(env, seed, split="train"):
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.slow
 def test_the_rules_hold(name):
     report = check_env(f"agentrl/{name}")
     assert report.ok, [check for check in report.checks if not check.ok]

@@ -106,6 +106,7 @@ LIMITS = {f"{name}_seconds": 0.2 for name in ("reset", "step", "close", "generat
 
 
 @pytest.mark.parametrize("where", ["make", "reset", "step", "close"])
+@pytest.mark.slow
 def test_a_hanging_thread_is_left_behind_and_closes_when_it_comes_back(where):
     rollout(tasks("thread", 1), Go())
     MADE.clear(), CLOSED.clear()
@@ -123,6 +124,7 @@ def test_a_hanging_thread_is_left_behind_and_closes_when_it_comes_back(where):
 
 
 @pytest.mark.parametrize("where", ["make", "reset", "step", "close"])
+@pytest.mark.slow
 def test_a_hanging_process_is_ended(where):
     rollout(tasks("process", 1), Go())
     threads, files = threading.active_count(), open_files()
@@ -139,6 +141,7 @@ def test_a_hanging_process_is_ended(where):
 
 
 @pytest.mark.parametrize("where", ["reset", "step", "close"])
+@pytest.mark.slow
 def test_hanging_coroutines_are_cancelled_and_their_environment_is_closed(where):
     threads, files = threading.active_count(), open_files()
     policy = Go("wait") if where == "step" else Go()

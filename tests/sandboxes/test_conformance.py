@@ -36,6 +36,7 @@ async def test_bubblewrap_holds_everything():
 
 
 @needs_bwrap
+@pytest.mark.slow
 async def test_bubblewrap_holds_what_is_quickly_seen():
     report = await run_conformance(Bubblewrap(), only=("files", "kernel", "commands", "deadlines.sleep"))
     assert shortcomings(report) == {}
@@ -91,6 +92,7 @@ async def caught(method, replacement, *names):
     return shortcomings(report)
 
 
+@pytest.mark.slow
 async def test_a_backend_without_deadlines_is_caught():
     async def patient(box, true, command, *, timeout=30.0, **kwargs):
         return await true(command, timeout=30.0, **kwargs)

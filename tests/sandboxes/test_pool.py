@@ -113,6 +113,7 @@ async def test_a_spare_that_died_is_not_given_out(bubblewrap):
         await pool.close()
 
 
+@pytest.mark.slow
 async def test_a_spare_that_hangs_is_found_out(bubblewrap, monkeypatch):
     monkeypatch.setattr("agentrl.sandboxes.pool.STALE", 0.0)
     pool = Pool(bubblewrap, SPEC, warm=1, limit=2)
