@@ -46,7 +46,7 @@ test: lint
 	$(BIN)/pytest
 
 test-fast: $(VENV)/.dev
-	$(BIN)/pytest -m 'not slow and not learn and not docker and not vllm'
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m 'not slow and not learn and not docker and not vllm'
 
 clean:
 	rm -rf $(VENV) build *.egg-info
