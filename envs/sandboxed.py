@@ -28,7 +28,7 @@ class SandboxEnv(ToolEnv):
 
     Args:
         sandbox: `bubblewrap`, `docker`, or `local-unsafe` (isolates nothing).
-        sandbox_settings: fields of `SandboxSpec`, e.g. `{"memory": 1073741824}`.
+        sandbox_settings: fields of `SandboxSpec`, e.g. `{"memory": 1073741824}`, or the same as JSON text.
         warm: sandboxes that wait ready, for all environments of this kind together.
         split, max_turns: as of every environment.
     """
@@ -43,7 +43,7 @@ class SandboxEnv(ToolEnv):
         self,
         *,
         sandbox: str = "bubblewrap",
-        sandbox_settings: Mapping[str, Any] | None = None,
+        sandbox_settings: Mapping[str, Any] | str | None = None,
         warm: int = 2,
         split: str = "train",
         max_turns: int | None = None,

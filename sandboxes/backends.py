@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -42,14 +43,30 @@ def backend(name: str) -> Backend:
     return made
 
 
-def spec_of(settings: Mapping[str, Any] | None) -> SandboxSpec:
-    """A spec from plain data (a recipe, `--set sandbox_settings.memory=...`).
+def settings_of(settings: Mapping[str, Any] | str | None) -> dict[str, Any]:
+    """Settings as they are given: plain data (a recipe), or JSON text (`--set sandbox_settings='{"processes": 64}'`).
+
+    Raises:
+        UserError: neither.
+    """
+    if isinstance(settings, str):
+        try:
+            settings = json.loads(settings or "{}")
+        except ValueError as error:
+            raise UserError(f"sandbox settings are no JSON object: {error}") from None
+    if settings is not None and not isinstance(settings, Mapping):
+        raise UserError(f"sandbox settings are an object of names and values, got {settings!r:.60}")
+    return dict(settings or {})
+
+
+def spec_of(settings: Mapping[str, Any] | str | None) -> SandboxSpec:
+    """A spec from settings, see `settings_of`.
 
     Raises:
         UnknownName: a setting that there is not, with the nearest known ones.
         UserError: a value of the wrong type or out of range.
     """
-    given = dict(settings or {})
+    given = settings_of(settings)
     known = SandboxSpec.__dataclass_fields__
     for name in given:
         if name not in known:

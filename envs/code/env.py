@@ -48,7 +48,7 @@ class CodeEnv(SandboxEnv):
         self,
         *,
         sandbox: str = "bubblewrap",
-        sandbox_settings: Mapping[str, Any] | None = None,
+        sandbox_settings: Mapping[str, Any] | str | None = None,
         warm: int = 2,
         kinds: Sequence[str] = (),
         difficulties: Sequence[str] = (),

@@ -20,6 +20,7 @@ from agentrl.envs.sandboxed import SandboxEnv
 from agentrl.envs.taskfolder.format import FolderTask, read_folder
 from agentrl.envs.taskfolder.grading import Grade, archives, grade, signs
 from agentrl.envs.taskfolder.images import Image, check_backend, image_of, spec_for
+from agentrl.sandboxes.backends import settings_of
 from agentrl.sandboxes.base import Sandbox, SandboxSnapshot, SandboxSpec
 from agentrl.sandboxes.supervised import spread
 from agentrl.tools.files import files
@@ -54,7 +55,7 @@ class TaskFolderEnv(SandboxEnv):
         *,
         folder: str = "",
         sandbox: str = "docker",
-        sandbox_settings: Mapping[str, Any] | None = None,
+        sandbox_settings: Mapping[str, Any] | str | None = None,
         tool_seconds: float = 30.0,
         split: str = "train",
         max_turns: int | None = None,
@@ -64,7 +65,7 @@ class TaskFolderEnv(SandboxEnv):
         super().__init__(
             sandbox=sandbox, sandbox_settings=sandbox_settings, warm=0, split=split, max_turns=max_turns
         )
-        self.settings = dict(sandbox_settings or {})
+        self.settings = settings_of(sandbox_settings)
         self.source = read_folder(folder or EXAMPLES)
         specs = []
         for item in self.source:

@@ -43,6 +43,17 @@ def test_bad_settings_are_refused(settings, sentence):
         spec_of(settings)
 
 
+def test_settings_may_be_json_text():
+    assert spec_of('{"processes": 64}') == SandboxSpec(processes=64)
+    assert spec_of("") == SandboxSpec()
+
+
+@pytest.mark.parametrize("text", ["{memory}", "[1]", "3", '"x"'])
+def test_text_that_is_no_object_is_refused(text):
+    with pytest.raises(UserError, match="sandbox settings are"):
+        spec_of(text)
+
+
 def test_an_unknown_setting_names_the_nearest():
     with pytest.raises(UnknownName, match="did you mean 'memory'"):
         spec_of({"memmory": 1})
