@@ -83,7 +83,7 @@ class TaskFolderEnv(SandboxEnv):
 
     # -- the episode -------------------------------------------------------------------------------
 
-    async def task(self) -> str:
+    async def task(self) -> str:  # type: ignore[override]
         await self.leave()
         task = self.folder_task = part(self.source, self.split, self.task_seed)
         if task.name not in self.images:
