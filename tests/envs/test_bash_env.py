@@ -79,6 +79,17 @@ def test_every_family_has_many_tasks_and_splits_share_none():
         assert len({generator.fingerprint(task.problem) for task in tasks}) == 24
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["find-by-size", "find-by-content", "find-scripts", "rename-endings"])
+def test_no_task_is_solved_by_nothing_or_by_an_empty_answer(name):
+    family = next(family for family in generator.FAMILIES if family.name == name)
+    for seed in range(150):
+        problem = generator.generate("train", seed, (family,)).problem
+        assert not judge(problem, problem.files).passed
+        empty = {path: File(b"") for path, item in problem.expected.items() if isinstance(item, Text)}
+        assert not judge(problem, {**problem.files, **empty}).passed, problem.statement
+
+
 def test_a_seed_is_the_same_task_when_it_is_made_again():
     first = generator.generate("test", 5, generator.FAMILIES)
     generator.generate.cache_clear()
