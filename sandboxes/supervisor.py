@@ -96,7 +96,7 @@ class Job:
         self.fds = {}  # fd -> "out" | "err" | "status" | "channel"
         self.channel = None
         self.status = b""
-        self.timed_out = self.oom = self.answered = self.killed = False
+        self.timed_out = self.oom = self.answered = False
         self.code = None
 
 
@@ -141,9 +141,7 @@ class Supervisor:
 
     def say(self, header, body=b""):
         text = encode(header).encode()
-        data = memoryview(len(text).to_bytes(4, "big") + len(body).to_bytes(4, "big") + text + body)
-        while data:
-            data = data[os.write(self.output, data) :]
+        write_all(self.output, len(text).to_bytes(4, "big") + len(body).to_bytes(4, "big") + text + body)
 
     def hear(self):
         """Read what has come and obey whole frames. False when the input has ended."""
@@ -220,22 +218,29 @@ class Supervisor:
         kind = job.fds.get(fd)
         if kind is None:
             return
+        self.take(fd, job)
+        if kind == "status":
+            self.ended(job)
+
+    def take(self, fd, job):
+        """Read once and put it where it belongs. False if nothing has come, or nothing will any more."""
         try:
             data = os.read(fd, CHUNK)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
+        kind = job.fds[fd]
         if not data:
             self.drop(job, fd)
-        elif kind == "status":
+            return False
+        if kind == "status":
             job.status += data
         elif kind == "channel":
             self.say({"id": job.number, "channel": True}, data)
         elif not job.answered:
             (job.out if kind == "out" else job.err).add(data)
-        if kind == "status":
-            self.ended(job)
+        return True
 
     def drop(self, job, fd):
         self.poll.unregister(fd)
@@ -266,22 +271,10 @@ class Supervisor:
 
     def drain(self, job):
         for fd, kind in list(job.fds.items()):
-            if kind not in ("out", "err", "channel"):
-                continue
-            for _ in range(1024):  # what a background process goes on to write is not waited for
-                try:
-                    data = os.read(fd, CHUNK)
-                except BlockingIOError:
-                    break
-                except OSError:
-                    data = b""
-                if not data:
-                    self.drop(job, fd)
-                    break
-                if kind == "channel":
-                    self.say({"id": job.number, "channel": True}, data)
-                else:
-                    (job.out if kind == "out" else job.err).add(data)
+            if kind != "status":
+                for _ in range(1024):  # what a background process goes on to write is not waited for
+                    if not self.take(fd, job):
+                        break
 
     def answer(self, job):
         if job.answered:
@@ -316,7 +309,6 @@ class Supervisor:
 
     def slay(self, job):
         """Kill everything under a runner, then answer."""
-        job.killed = True
         kill_under(job.runner, self.spared())
         signal_all([job.runner], signal.SIGCONT)  # or one that a command has stopped would stay
         if job.code is None:
@@ -392,9 +384,7 @@ class Supervisor:
         if body:
             os.close(given)
             given = os.memfd_create("stdin")
-            view = memoryview(body)
-            while view:
-                view = view[os.write(given, view) :]
+            write_all(given, body)
             os.lseek(given, 0, os.SEEK_SET)
         if header.get("channel"):
             import _socket
@@ -475,9 +465,7 @@ class Supervisor:
         os.set_blocking(job.channel, True)
         try:
             bound_writes(job.channel, 2)
-            view = memoryview(body)
-            while view:
-                view = view[os.write(job.channel, view) :]
+            write_all(job.channel, body)
         except OSError:
             raise Refused("gone", "the process does not read its channel") from None
         finally:
@@ -516,33 +504,38 @@ class Supervisor:
             clear_ipc()
         self.say({"id": number})
 
-    def place(self, path, follow=True):
+    def place(self, path):
         """Where a path of the workspace leads; refused if that is outside."""
         if "\0" in path:
             raise Refused("path", "a path holds no NUL")
-        full = os.path.join(self.workspace, path)
-        real = (
-            os.path.realpath(full)
-            if follow
-            else os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
-        )
+        real = os.path.realpath(os.path.join(self.workspace, path))
         if real != self.workspace and not real.startswith(self.workspace + os.sep):
             raise Refused("outside", f"{path} leads out of the workspace")
         return real
 
-    def opened(self, fd, path):
-        """What was opened, if it is a file and inside: a link on the way may have been changed since it was looked at."""
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode):
+    def regular(self, path, how):
+        """The descriptor of an ordinary file of the workspace, opened without following a last link and without waiting
+        (a pipe would hold us up). A link on the way may have been changed since it was looked at: what was opened
+        counts."""
+        real = self.place(path)
+        try:
+            if how & os.O_CREAT:
+                os.makedirs(os.path.dirname(real), exist_ok=True)
+            fd = os.open(real, how | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
+        except OSError as error:
+            raise refused_file(path, error) from None
+        try:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise Refused("file", f"{path} is not a file")
+            if not os.readlink(f"/proc/self/fd/{fd}").startswith(self.workspace + os.sep):
+                raise Refused("outside", f"{path} leads out of the workspace")
+        except BaseException:
             os.close(fd)
-            raise Refused("file", f"{path} is not a file")
-        if not os.readlink(f"/proc/self/fd/{fd}").startswith(self.workspace + os.sep):
-            os.close(fd)
-            raise Refused("outside", f"{path} leads out of the workspace")
-        return found
+            raise
+        return fd
 
     def do_read(self, number, header, body):
-        with regular(self.place(header["path"]), header["path"], os.O_RDONLY) as file:
+        with os.fdopen(self.regular(header["path"], os.O_RDONLY), "rb") as file:
             found = os.fstat(file.fileno())
             if found.st_size > header["limit"]:
                 raise Refused(
@@ -556,20 +549,14 @@ class Supervisor:
         self.say({"id": number, "mode": stat.S_IMODE(found.st_mode)}, data)
 
     def do_write(self, number, header, body):
-        real = self.place(header["path"])
-        first = header.get("first", True)
-        if first:
-            try:
-                os.makedirs(os.path.dirname(real), exist_ok=True)
-            except OSError as error:
-                raise refused_file(header["path"], error) from None
-        how = os.O_WRONLY | os.O_CREAT | (os.O_TRUNC if first else os.O_APPEND)
-        with regular(real, header["path"], how) as file:
-            view = memoryview(body)
-            while view:
-                view = view[file.write(view) :]
+        fd = self.regular(header["path"], os.O_WRONLY | os.O_CREAT)
+        with os.fdopen(fd, "wb", buffering=0):
+            if header.get("first", True):
+                os.ftruncate(fd, 0)
+            os.lseek(fd, 0, os.SEEK_END)
+            write_all(fd, body)
             if header.get("mode") is not None:
-                os.fchmod(file.fileno(), header["mode"] & 0o777)
+                os.fchmod(fd, header["mode"] & 0o777)
         self.say({"id": number})
 
     def do_list(self, number, header, body):
@@ -645,10 +632,8 @@ class Supervisor:
                 if not entry["first"]:
                     os.chmod(path, 0o600)
                 fd = os.open(path, flags, 0o600)
-                with os.fdopen(fd, "wb", buffering=0) as file:
-                    view = memoryview(data)
-                    while view:
-                        view = view[file.write(view) :]
+                with os.fdopen(fd, "wb", buffering=0):
+                    write_all(fd, data)
                     os.fchmod(fd, entry["mode"])
                     os.utime(fd, ns=(entry["mtime"], entry["mtime"]))
         self.say({"id": number})
@@ -716,18 +701,6 @@ def refused_file(path, error):
     return Refused("full" if full else "file", f"{path}: {reason(error)}")
 
 
-def regular(real, path, how):
-    """An ordinary file, opened without following a last link and without waiting (a pipe would hold us up)."""
-    try:
-        fd = os.open(real, how | os.O_NOFOLLOW | os.O_NONBLOCK, 0o644)
-    except OSError as error:
-        raise refused_file(path, error) from None
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise Refused("file", f"{path} is not a file")
-    return os.fdopen(fd, "wb" if how & os.O_WRONLY else "rb", buffering=0 if how & os.O_WRONLY else -1)
-
-
 def kind_of(found):
     for name, test in (("link", stat.S_ISLNK), ("dir", stat.S_ISDIR), ("file", stat.S_ISREG)):
         if test(found.st_mode):
@@ -737,6 +710,12 @@ def kind_of(found):
 
 def reason(error):
     return os.strerror(error.errno) if getattr(error, "errno", None) else str(error)
+
+
+def write_all(fd, data):
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]
 
 
 def bound_writes(fd, seconds):
