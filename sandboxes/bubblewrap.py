@@ -15,26 +15,31 @@ import functools
 import itertools
 import os
 import shutil
-import socket
 import stat
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from agentrl.core.portal import finish
 from agentrl.sandboxes import cgroups, ledger, seccomp
 from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
-from agentrl.sandboxes.link import Link
 from agentrl.sandboxes.owner import Label
 from agentrl.sandboxes.spawn import gone, spawn
 from agentrl.sandboxes.supervised import Handle, SupervisedSandbox
+from agentrl.sandboxes.surroundings import (
+    INSIDE,
+    SUPERVISOR,
+    WORKSPACE,
+    greeted,
+    refuse_docker_only,
+    supervisor_settings,
+)
 
-SUPERVISOR = Path(__file__).with_name("supervisor.py")
+WIPED = ("/tmp", "/dev/shm")
 PLACE = "/run/agentrl/supervisor.pyc"
 FIRST_USER, USERS = 1_879_000_000, 65_536  # host users that no distribution gives to anybody
 ETC = {
@@ -84,51 +89,36 @@ class Bubblewrap(Backend):
                 return str(fd)
 
             argv = [*prefix(group), program, *arguments(spec, python, file)]
-            settings = supervisor_settings(spec, watched=group is None)
+            watched = group is None
+            settings = supervisor_settings(spec, WORKSPACE, wipe=WIPED, own_ipc=True, watched=watched)
+            if watched:
+                settings["rlimits"]["AS"] = 4 * spec.memory  # between two looks of the supervisor
             argv += ["--", python, "-I", "-S", PLACE, repr(settings), label.text()]
             try:
                 process, ours = await spawn(argv, pass_fds=files, env={"PATH": PATH})
             except OSError as error:
                 raise failed_start(error) from error
-        ended = False
+        said = ""
 
         async def destroy() -> None:
-            nonlocal ended
-            ended = True
+            nonlocal said
             # Its input has ended, so it ends by itself, and bwrap once the kernel has emptied the namespace; killed
             # from outside, bwrap would be gone before what is in it.
             deadline = time.monotonic() + 2
             while process.poll() is None and time.monotonic() < deadline:
                 await asyncio.sleep(0.001)
-            await gone(process)
+            said = (await gone(process)).decode("utf-8", "replace").strip()
             if group is not None and not await asyncio.to_thread(group.remove):
                 raise SandboxFailure(
                     label.sandbox, "its control group would not go: something in it survives"
                 )
 
-        link: Link | None = None
         try:
-            reader, writer = await asyncio.open_connection(sock=ours)
-            link = Link(reader, writer, label.sandbox)
-            try:
-                await link.greet(spec.start_seconds)
-            except SandboxFailure as failure:
-                await link.close()
-                ended = True
-                said = (await gone(process)).decode("utf-8", "replace").strip()
-                raise explained(label.sandbox, said, failure) from None
-            return SupervisedSandbox(
-                label.sandbox,
-                self.name,
-                spec,
-                link,
-                Handle(destroy, group.oom_kills if group is not None else None),
-                self.start,
-            )
-        except BaseException:
-            if not ended:
-                await finish(undone(ours, link, destroy))
-            raise
+            link = await greeted(ours, label.sandbox, spec.start_seconds, destroy)
+        except SandboxFailure as failure:
+            raise explained(label.sandbox, said, failure) from None
+        handle = Handle(destroy, group.oom_kills if group is not None else None)
+        return SupervisedSandbox(label.sandbox, self.name, spec, link, handle, self.start)
 
     async def check(self, spec: SandboxSpec) -> str:
         sandbox = await self.start(spec)
@@ -137,14 +127,6 @@ class Bubblewrap(Backend):
             return f"bubblewrap works ({find_bwrap()}, python {sandbox.link.hello['python']}, {limits})"
         finally:
             await sandbox.close()
-
-
-async def undone(ours: socket.socket, link: Link | None, destroy: Callable[[], Awaitable[None]]) -> None:
-    """End a start that is given up: first its connection, so that the supervisor ends by itself."""
-    try:
-        await link.close() if link is not None else ours.close()
-    finally:
-        await destroy()
 
 
 def arguments(spec: SandboxSpec, python: str, file: Any) -> list[str]:
@@ -177,7 +159,7 @@ def arguments(spec: SandboxSpec, python: str, file: Any) -> list[str]:
     given += ["--remount-ro", "/dev"]
     if spec.read_only:
         given += ["--remount-ro", "/"]
-    for name, value in environment(spec).items():
+    for name, value in {"PATH": PATH, **INSIDE}.items():
         given += ["--setenv", name, value]
     if spec.seccomp:
         given += ["--seccomp", file(seccomp.program())]
@@ -196,32 +178,6 @@ def host_folders(python: str) -> list[str]:
     if not python.startswith("/usr/"):
         given += ["--ro-bind", sys.base_prefix, sys.base_prefix]
     return given
-
-
-def environment(spec: SandboxSpec) -> dict[str, str]:
-    """What every command finds in its environment; a spec's own variables come with each command."""
-    return {
-        "PATH": PATH,
-        "HOME": "/workspace",
-        "USER": "sandbox",
-        "LANG": "C.UTF-8",
-        "TMPDIR": "/tmp",
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONHASHSEED": "0",
-    }
-
-
-def supervisor_settings(spec: SandboxSpec, *, watched: bool) -> dict[str, Any]:
-    """What the supervisor is told. `watched`: it counts memory and processes itself, no cgroup does."""
-    return {
-        "workspace": "/workspace",
-        "wipe": ["/tmp", "/dev/shm"],
-        "own_ipc": True,
-        "watch": watched,
-        "memory": spec.memory,
-        "processes": spec.processes,
-        "rlimits": {"NOFILE": spec.open_files, "CORE": 0, **({"AS": 4 * spec.memory} if watched else {})},
-    }
 
 
 def prefix(group: cgroups.Group | None) -> list[str]:
@@ -279,14 +235,6 @@ def reachable(folder: Path) -> bool:
     return bool(folder.stat().st_mode & stat.S_IXOTH)
 
 
-def refuse_docker_only(spec: SandboxSpec, name: str) -> None:
-    for setting in ("image", "runtime", "capabilities", "workspace"):
-        if getattr(spec, setting):
-            raise SandboxUnavailable(
-                f"{setting} is a setting of the docker backend, {name} has none: use --sandbox docker"
-            )
-
-
 def failed_start(error: OSError) -> Exception:
     if error.errno in (errno.ENOENT, errno.EACCES):
         return SandboxUnavailable(f"bubblewrap cannot be started: {error}")
@@ -322,10 +270,3 @@ def explained(subject: str, said: str, failure: SandboxFailure) -> Exception:
         if sign.casefold() in said.casefold():
             return SandboxUnavailable(f"bubblewrap cannot start a sandbox ({said.splitlines()[0]}): {hint}")
     return SandboxFailure(subject, said or str(failure)) if said else failure
-
-
-def version() -> str:
-    """Of the bwrap program."""
-    return subprocess.run(
-        [find_bwrap(), "--version"], capture_output=True, text=True, timeout=10, check=True
-    ).stdout.strip()

@@ -14,7 +14,6 @@ import os
 import socket
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from agentrl.core.failures import MissingExtra
@@ -27,15 +26,13 @@ from agentrl.sandboxes.base import (
     SandboxSpec,
     SandboxUnavailable,
 )
-from agentrl.sandboxes.bubblewrap import environment
-from agentrl.sandboxes.link import Link
 from agentrl.sandboxes.owner import Label
 from agentrl.sandboxes.supervised import FOLDERS, Handle, SupervisedSandbox
+from agentrl.sandboxes.surroundings import INSIDE, SUPERVISOR, WORKSPACE, greeted, supervisor_settings
 
 T = TypeVar("T")
-SUPERVISOR = Path(__file__).with_name("supervisor.py")
+WIPED = ("/tmp", "/dev/shm", "/dev/mqueue")
 SNAPSHOTS = "agentrl/snapshot"
-WORKSPACE = "/workspace"
 STARTS = 4  # containers that one process starts at once: more only wait in the engine
 START_HINT = "start it with `systemctl start docker` (or `dockerd &` as root), or use --sandbox bubblewrap"
 
@@ -64,11 +61,8 @@ class Docker(Backend):
 
     async def _start(self, client: Any, image: str, spec: SandboxSpec, label: Label) -> SupervisedSandbox:
         container, ours = await self._launched(client, image, spec, label)
-        removed = False
 
         async def destroy() -> None:
-            nonlocal removed
-            removed = True
             await ask(lambda: remove(client, container))
 
         async def commit() -> str:
@@ -77,25 +71,14 @@ class Docker(Backend):
         async def changes() -> list[str]:
             return await ask(lambda: [item["Path"] for item in client.api.diff(container) or ()])
 
-        try:
-            reader, writer = await asyncio.open_connection(sock=ours)
-            link = Link(Demultiplexed(reader), writer, label.sandbox)
-            try:
-                await link.greet(spec.start_seconds)
-            except BaseException:
-                await link.close()
-                raise
-            handle = Handle(
-                destroy,
-                commit=None if spec.read_only else commit,
-                changes=None if spec.read_only else changes,
-                folders=("/tmp",) if spec.workspace else FOLDERS,
-            )
-            return SupervisedSandbox(label.sandbox, self.name, spec, link, handle, self.start)
-        except BaseException:
-            if not removed:
-                await finish(destroy())
-            raise
+        link = await greeted(ours, label.sandbox, spec.start_seconds, destroy, Demultiplexed)
+        handle = Handle(
+            destroy,
+            commit=None if spec.read_only else commit,
+            changes=None if spec.read_only else changes,
+            folders=("/tmp",) if spec.workspace else FOLDERS,
+        )
+        return SupervisedSandbox(label.sandbox, self.name, spec, link, handle, self.start)
 
     async def _launched(
         self, client: Any, image: str, spec: SandboxSpec, label: Label
@@ -211,16 +194,20 @@ def explained(error: Exception) -> Exception:
 
 def launch(client: Any, image: str, spec: SandboxSpec, label: Label) -> tuple[str, socket.socket]:
     """Create a container, attach to it, start it; its id and the attached socket. Nothing is left if that fails."""
-    api = client.api
+    api, workspace = client.api, spec.workspace or WORKSPACE
     made = api.create_container(
         image,
         entrypoint=["python3", "-I", "-S", "-c", SUPERVISOR.read_text(encoding="utf-8")],
-        command=[repr(settings(spec)), label.text()],
+        # The engine's control group keeps the limits.
+        command=[
+            repr(supervisor_settings(spec, workspace, wipe=WIPED, own_ipc=True, watched=False)),
+            label.text(),
+        ],
         name=label.sandbox,
         hostname="sandbox",
         user=f"{spec.user}:{spec.user}",
-        working_dir=spec.workspace or WORKSPACE,
-        environment={k: v for k, v in environment(spec).items() if k != "PATH"},
+        working_dir=workspace,
+        environment=INSIDE,
         labels=label.labels(),
         stdin_open=True,
         network_disabled=not spec.network,
@@ -245,17 +232,6 @@ def launch(client: Any, image: str, spec: SandboxSpec, label: Label) -> tuple[st
     except BaseException:
         remove(client, container)
         raise
-
-
-def settings(spec: SandboxSpec) -> dict[str, Any]:
-    """What the supervisor is told: the engine's control group keeps the limits."""
-    return {
-        "workspace": spec.workspace or WORKSPACE,
-        "wipe": ["/tmp", "/dev/shm", "/dev/mqueue"],
-        "own_ipc": True,
-        "watch": False,
-        "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
-    }
 
 
 def host_settings(spec: SandboxSpec) -> dict[str, Any]:

@@ -16,13 +16,16 @@ from pathlib import Path
 from agentrl.core.portal import finish
 from agentrl.sandboxes import ledger
 from agentrl.sandboxes.base import Backend, SandboxFailure, SandboxSpec, SandboxUnavailable
-from agentrl.sandboxes.bubblewrap import refuse_docker_only
-from agentrl.sandboxes.link import Link
 from agentrl.sandboxes.owner import Label
 from agentrl.sandboxes.spawn import gone, spawn
 from agentrl.sandboxes.supervised import Handle, SupervisedSandbox
-
-SUPERVISOR = Path(__file__).with_name("supervisor.py")
+from agentrl.sandboxes.surroundings import (
+    COMMON,
+    SUPERVISOR,
+    greeted,
+    refuse_docker_only,
+    supervisor_settings,
+)
 
 
 class Local(Backend):
@@ -48,29 +51,16 @@ class Local(Backend):
         label = Label.new()
         folder = Path(tempfile.mkdtemp(prefix=f"{ledger.LOCAL}{label.owner}@"))
         (folder / "workspace").mkdir()
-        settings = {
-            "workspace": str(folder / "workspace"),
-            "watch": True,
-            "memory": spec.memory,
-            "processes": spec.processes,
-            "rlimits": {"NOFILE": spec.open_files, "CORE": 0},
-        }
+        workspace = str(folder / "workspace")
+        settings = supervisor_settings(spec, workspace, own_ipc=False, watched=True)
         argv = [sys.executable, "-I", "-S", str(SUPERVISOR), repr(settings), label.text()]
-        env = {
-            "PATH": os.environ.get("PATH", os.defpath),
-            "HOME": settings["workspace"],
-            "LANG": "C.UTF-8",
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "PYTHONHASHSEED": "0",
-        }
+        env = {**COMMON, "PATH": os.environ.get("PATH", os.defpath), "HOME": workspace}
 
         async def clear() -> None:
             await asyncio.to_thread(remove_tree, folder)
 
         try:
-            process, ours = await spawn(
-                argv, cwd=str(settings["workspace"]), env={k: str(v) for k, v in env.items()}
-            )
+            process, ours = await spawn(argv, cwd=workspace, env=env)
         except BaseException:
             await finish(clear())
             raise
@@ -87,21 +77,10 @@ class Local(Backend):
                 await gone(process)
                 await clear()
 
-        try:
-            reader, writer = await asyncio.open_connection(sock=ours)
-            link = Link(reader, writer, label.sandbox)
-            try:
-                await link.greet(spec.start_seconds)
-            except BaseException:
-                await link.close()
-                raise
-        except BaseException:
-            await finish(destroy())
-            raise
-        sandbox = SupervisedSandbox(
-            label.sandbox, self.name, spec, link, Handle(destroy, folders=(".",)), self.start
-        )
-        sandbox.workspace = str(settings["workspace"])
+        link = await greeted(ours, label.sandbox, spec.start_seconds, destroy)
+        handle = Handle(destroy, folders=(".",))
+        sandbox = SupervisedSandbox(label.sandbox, self.name, spec, link, handle, self.start)
+        sandbox.workspace = workspace
         return sandbox
 
 

@@ -8,7 +8,6 @@ ENOSYS (its flags are in memory where a filter cannot look, so the C library fal
 from __future__ import annotations
 
 import errno
-import os
 import platform
 import struct
 
@@ -110,11 +109,3 @@ def program() -> bytes:
         (RET, 0, 0, ALLOW),
     ]
     return b"".join(struct.pack("=HBBI", *line) for line in code)
-
-
-def as_file() -> int:
-    """A descriptor from which the filter can be read, once."""
-    fd = os.memfd_create("seccomp")
-    os.write(fd, program())
-    os.lseek(fd, 0, os.SEEK_SET)
-    return fd
