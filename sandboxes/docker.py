@@ -10,11 +10,13 @@ tightened afterwards.
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
 import socket
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 from agentrl.core.failures import MissingExtra
 from agentrl.core.portal import finish
@@ -48,7 +50,9 @@ class Docker(Backend):
 
     def __init__(self, client: Any = None) -> None:
         self.client = client
-        self.starting: dict[asyncio.AbstractEventLoop, asyncio.Semaphore] = {}
+        self.ready: set[str] = set()  # images that have been seen
+        # By event loop, as long as that lives.
+        self.starting: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
 
     async def start(self, spec: SandboxSpec) -> SupervisedSandbox:
         client = await self._engine()
@@ -99,12 +103,16 @@ class Docker(Backend):
         """
         from agentrl.sandboxes import image
 
-        client = await self._engine()
-        return await ask(lambda: image.ensure(client, spec.image))
+        client, name = await self._engine(), spec.image or image.DEFAULT
+        if name not in self.ready:  # asking for each of thousands of starts would only cost time
+            await ask(lambda: image.ensure(client, spec.image))
+            self.ready.add(name)
+        return name
 
     async def discard(self, snapshot: SandboxSnapshot) -> None:
         client = await self._engine()
         if snapshot.image:
+            self.ready.discard(snapshot.image)
             await ask(lambda: drop(client, snapshot.image))
 
     async def check(self, spec: SandboxSpec) -> str:
@@ -192,12 +200,18 @@ def explained(error: Exception) -> Exception:
     return error
 
 
+@functools.cache
+def source() -> str:
+    """The supervisor, which travels as an argument: an image need not know of it."""
+    return SUPERVISOR.read_text(encoding="utf-8")
+
+
 def launch(client: Any, image: str, spec: SandboxSpec, label: Label) -> tuple[str, socket.socket]:
     """Create a container, attach to it, start it; its id and the attached socket. Nothing is left if that fails."""
     api, workspace = client.api, spec.workspace or WORKSPACE
     made = api.create_container(
         image,
-        entrypoint=["python3", "-I", "-S", "-c", SUPERVISOR.read_text(encoding="utf-8")],
+        entrypoint=["python3", "-I", "-S", "-c", source()],
         # The engine's control group keeps the limits.
         command=[
             repr(supervisor_settings(spec, workspace, wipe=WIPED, own_ipc=True, watched=False)),

@@ -99,7 +99,13 @@ class SupervisedSandbox(Sandbox):
         given = stdin.encode("utf-8", "surrogateescape") if isinstance(stdin, str) else stdin or b""
         fields = self._command(command, timeout, cwd, env, output_bytes)
         number, queue = await self.link.post("exec", given, **fields)
-        return await self._result(number, queue, timeout)
+        try:
+            return await self._final(queue, timeout)
+        except asyncio.CancelledError:
+            self.link.abandon(number)
+            raise
+        finally:
+            self.link.waiting.pop(number, None)
 
     async def open(
         self,
@@ -149,7 +155,12 @@ class SupervisedSandbox(Sandbox):
             "limit": output_bytes or self.spec.output_bytes,
         }
 
-    async def _result(self, number: int, queue: asyncio.Queue[Frame | None], timeout: float) -> ExecResult:
+    async def _final(self, queue: asyncio.Queue[Frame | None], timeout: float) -> ExecResult:
+        """The answer to a command, once it has ended.
+
+        Raises:
+            SandboxDied: it did not come in time, or cannot come any more.
+        """
         try:
             async with asyncio.timeout(timeout + GRACE):
                 while True:
@@ -159,11 +170,6 @@ class SupervisedSandbox(Sandbox):
         except TimeoutError:
             await self._give_up(f"no answer {GRACE:g} s after the deadline of a command")
             raise SandboxDied(self.id, self.link.dead) from None
-        except asyncio.CancelledError:
-            self.link.abandon(number)
-            raise
-        finally:
-            self.link.waiting.pop(number, None)
 
     def _decoded(self, frame: Frame) -> ExecResult:
         header, body = frame
@@ -187,12 +193,11 @@ class SupervisedSandbox(Sandbox):
 
     async def read(self, path: str, *, limit: int = 16 * MIB) -> bytes:
         parts, held = [], 0
-        async for header, body in self._stream("read", path=clean(path), limit=limit):
-            if "error" not in header:
-                parts.append(body)
-                held += len(body)
-                if held > limit + CHUNK:
-                    raise SandboxRefusal("large", f"{path} grows while it is read")
+        async for _, body in self._stream("read", path=clean(path), limit=limit):
+            parts.append(body)
+            held += len(body)
+            if held > limit + CHUNK:
+                raise SandboxRefusal("large", f"{path} grows while it is read")
         return b"".join(parts)
 
     async def write(self, path: str, data: bytes | str, *, mode: int | None = None) -> None:
@@ -314,19 +319,13 @@ class SupervisedProcess(Process):
             frame = await self.sandbox.link.next(self.queue)
         if "channel" in frame[0]:
             return frame[1]
-        self._ended(frame)
+        self._ended(self.sandbox._decoded(frame))
         return b""
 
     async def wait(self) -> ExecResult:
-        while self.result is None:
-            try:
-                async with asyncio.timeout(self.timeout + GRACE):
-                    frame = await self.sandbox.link.next(self.queue)
-            except TimeoutError:
-                await self.sandbox._give_up(f"no answer {GRACE:g} s after the deadline of a process")
-                raise SandboxDied(self.sandbox.id, self.sandbox.link.dead) from None
-            if "channel" not in frame[0]:
-                self._ended(frame)
+        if self.result is None:
+            self._ended(await self.sandbox._final(self.queue, self.timeout))
+        assert self.result is not None
         return self.result
 
     async def kill(self) -> ExecResult:
@@ -334,8 +333,8 @@ class SupervisedProcess(Process):
             await self.sandbox._call("kill", to=self.number)
         return await self.wait()
 
-    def _ended(self, frame: Frame) -> None:
-        self.result = self.sandbox._decoded(frame)
+    def _ended(self, result: ExecResult) -> None:
+        self.result = result
         self.sandbox.link.waiting.pop(self.number, None)
 
 
