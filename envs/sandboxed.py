@@ -7,7 +7,7 @@ its end; what grades it is a different sandbox, started fresh.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, ClassVar
 
@@ -73,13 +73,7 @@ class SandboxEnv(ToolEnv):
             SandboxFailure: none could be had.
         """
         if self._box is None:
-            box = await self._lease().acquire()
-            try:
-                await self.furnish(box)
-            except BaseException:
-                await box.close()
-                raise
-            self._box = box
+            self._box = await self._begun(self.furnish)
         return self._box
 
     @asynccontextmanager
@@ -96,6 +90,16 @@ class SandboxEnv(ToolEnv):
         box, self._box = self._box, None
         if box is not None:
             await box.close()
+
+    async def _begun(self, begin: Callable[[Sandbox], Awaitable[None]]) -> Sandbox:
+        """A sandbox of the pool, after `begin`."""
+        box = await self._lease().acquire()
+        try:
+            await begin(box)
+        except BaseException:
+            await box.close()
+            raise
+        return box
 
     def _lease(self) -> Pool:
         loop = asyncio.get_running_loop()
@@ -131,7 +135,8 @@ class SandboxEnv(ToolEnv):
                 await leases.give_back(pool)
 
     def close(self) -> None:
-        if self._pool is not None and self._loop is not None and not self._loop.is_closed():
+        gone = self._loop is not None and self._loop.is_closed()  # and with it everything of ours
+        if not gone and (self._box is not None or self._pool is not None):
             run_sync(self.aclose())
         self.closed = True
 
@@ -150,16 +155,16 @@ class SandboxEnv(ToolEnv):
         state: dict[str, Any]
         files: SandboxSnapshot | None
         state, files = snapshot.payload
+        if files is not None and files.backend != self.backend.name:
+            raise UserError(f"a snapshot of {files.backend} does not fit a {self.backend.name} sandbox")
         await self.leave()
         copy_in(self, state, self.shared)
         if files is not None:
-            box = await self._lease().acquire()
-            try:
-                await box.restore(files)
-            except BaseException:
-                await box.close()
-                raise
-            self._box = box
+            self._box = await self.revive(files)
+
+    async def revive(self, files: SandboxSnapshot) -> Sandbox:
+        """A sandbox with these files."""
+        return await self._begun(lambda box: box.restore(files))
 
     def snapshot(self) -> Snapshot:
         return run_sync(self.asnapshot())

@@ -11,7 +11,7 @@ from agentrl.core.messages import Action, Message, ToolCall
 from agentrl.core.tool import tool
 from agentrl.envs.bash import generator
 from agentrl.envs.bash.task import Entry, File, Link, ShellTask, Verdict, judge
-from agentrl.envs.code.env import as_names
+from agentrl.envs.generated import as_names
 from agentrl.envs.sandboxed import SandboxEnv
 from agentrl.sandboxes.base import Sandbox, SandboxRefusal, SandboxSnapshot
 from agentrl.tools.running import bash
@@ -94,12 +94,7 @@ class BashEnv(SandboxEnv):
     async def _play(self, action: Action) -> Any:
         observation, reward, terminated, truncated, info = await super()._play(action)
         if self._over and self.shell is not None:
-            info["task"] = {
-                "id": self.shell.id,
-                "family": self.shell.family,
-                "kind": self.shell.kind,
-                "difficulty": self.shell.difficulty,
-            }
+            info["task"] = self.shell.place()
             if self.verdict is not None:
                 info["verdict"] = self.verdict.reason
         return observation, reward, terminated, truncated, info

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from random import Random
 
-from agentrl.core.failures import UnknownName, UserError
+from agentrl.envs import generated
 from agentrl.envs.bash.families import counting, finding, repairing, transforming
 from agentrl.envs.bash.task import KINDS, File, ShellFamily, ShellProblem, ShellTask, Text, judge
 from agentrl.envs.bash.tree import build
-from agentrl.envs.code.generator import BUCKETS, DIFFICULTIES, stable
 
 FAMILIES: tuple[ShellFamily, ...] = (
     *finding.FAMILIES,
@@ -18,44 +16,24 @@ FAMILIES: tuple[ShellFamily, ...] = (
     *transforming.FAMILIES,
     *repairing.FAMILIES,
 )
-TRIES = 1000
 
 
 def chosen(kinds: Sequence[str] = (), difficulties: Sequence[str] = ()) -> tuple[ShellFamily, ...]:
-    """The families of some kinds and difficulties; all where none is named.
-
-    Raises:
-        UnknownName: with the nearest known ones.
-        UserError: nothing is left.
-    """
-    for name, given, known in (("kind", kinds, KINDS), ("difficulty", difficulties, DIFFICULTIES)):
-        for value in given:
-            if value not in known:
-                raise UnknownName(name, value, known)
-    left = tuple(
-        family
-        for family in FAMILIES
-        if (not kinds or family.kind in kinds) and (not difficulties or family.difficulty in difficulties)
-    )
-    if not left:
-        raise UserError(
-            f"no family is of kind {', '.join(kinds)} and of difficulty {', '.join(difficulties)}"
-        )
-    return left
+    """See `generated.chosen`."""
+    return generated.chosen(FAMILIES, KINDS, kinds, difficulties)
 
 
 @functools.lru_cache(maxsize=1024)
 def generate(split: str, seed: int, among: tuple[ShellFamily, ...]) -> ShellTask:
-    """The task of a seed, the same in every process. Neighbouring seeds go through the families in turn."""
-    family = among[(seed + stable(f"{split}/{seed // len(among)}")) % len(among)]
-    for attempt in range(TRIES):
-        rng = Random(f"{family.name}/{split}/{seed}/{attempt}")
-        problem = family.make(rng, build(rng))
-        if stable(fingerprint(problem)) % 10 in BUCKETS[split] and not idle(problem):
-            return ShellTask(
-                f"{family.name}/{split}/{seed}", family.name, family.kind, family.difficulty, problem
-            )
-    raise UserError(f"family {family.name!r} has no task in split {split!r}")
+    """The task of a seed; its statement and its files decide its split."""
+    return generated.draw(
+        among,
+        split,
+        seed,
+        make=lambda family, rng: family.make(rng, build(rng)),
+        identity=lambda family, problem: fingerprint(problem),
+        fits=lambda problem: not idle(problem),
+    )
 
 
 def idle(problem: ShellProblem) -> bool:

@@ -6,10 +6,11 @@ litter is no solution.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from random import Random
 from typing import Literal, TypeAlias
+
+from agentrl.envs.generated import Family, FamilyTask
 
 Kind: TypeAlias = Literal["find", "count", "transform", "repair"]
 KINDS: tuple[Kind, ...] = ("find", "count", "transform", "repair")
@@ -71,28 +72,9 @@ class ShellProblem:
     expected: Mapping[str, Expected]
 
 
-@dataclass(frozen=True, slots=True)
-class ShellTask:
-    """A problem with its name and its place."""
-
-    id: str
-    family: str
-    kind: str
-    difficulty: str
-    problem: ShellProblem
-
-    def __deepcopy__(self, memo: object) -> ShellTask:
-        return self  # it never changes
-
-
-@dataclass(frozen=True, slots=True)
-class ShellFamily:
-    """A generator of shell tasks: from randomness and a tree of files."""
-
-    name: str
-    kind: Kind
-    difficulty: Literal["easy", "medium", "hard"]
-    make: Callable[[Random, Tree], ShellProblem]
+ShellTask: TypeAlias = FamilyTask[ShellProblem]
+ShellFamily: TypeAlias = Family[ShellProblem]
+"""`make` takes a `random.Random` and a tree of files, which it may add to."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from agentrl.envs.code import generator, tamper
 from agentrl.envs.code.attacks import ATTACKS, Attack
 from agentrl.envs.code.grading import Grade, grade
 from agentrl.envs.code.task import CodeTask
+from agentrl.envs.generated import as_names, listed
 from agentrl.envs.sandboxed import SandboxEnv
 from agentrl.sandboxes.base import MIB, Sandbox, SandboxRefusal
 from agentrl.tools.files import files
@@ -90,7 +91,7 @@ class CodeEnv(SandboxEnv):
 
     def assignment(self) -> str:
         if self.source is not None:
-            self.code = loaded(self.source, self.split, self.task_seed)
+            self.code = listed(self.source, self.split, self.task_seed)
         else:
             self.code = generator.generate(self.split, self.task_seed, self.families)
         self.flags, self.graded = set(), None
@@ -136,19 +137,13 @@ class CodeEnv(SandboxEnv):
         return f"{self.graded.passed} of {len(self.graded.results)} hidden tests passed."
 
     async def _play(self, action: Action) -> Any:
-        message = action if isinstance(action, Message) else None
-        for call in message.tool_calls if message is not None else ():
-            self.flags |= tamper.in_command(command_of(call))
+        for command in tamper.commands(action):
+            self.flags |= tamper.in_command(command)
         observation, reward, terminated, truncated, info = await super()._play(action)
         if self.flags:
             info["tamper"] = sorted(self.flags)
         if self._over and self.code is not None:
-            info["task"] = {
-                "id": self.code.id,
-                "family": self.code.family,
-                "kind": self.code.kind,
-                "difficulty": self.code.difficulty,
-            }
+            info["task"] = self.code.place()
             if self.graded is not None:
                 info["tests"] = {"passed": self.graded.passed, "of": len(self.graded.results)}
         return observation, reward, terminated, truncated, info
@@ -170,30 +165,3 @@ class CodeEnv(SandboxEnv):
             for path, text in self.current.problem.reference.items()
         ]
         return Message("assistant", "", tuple(calls))
-
-
-def loaded(source: Sequence[CodeTask], split: str, seed: int) -> CodeTask:
-    """Task of a file: every tenth is for test, every tenth for validation, the others for training."""
-    remainders = {"test": (0,), "validation": (1,)}.get(split, tuple(range(2, 10)))
-    part = [task for index, task in enumerate(source) if index % 10 in remainders] or list(source)
-    return part[seed % len(part)]
-
-
-def as_names(name: str, value: Any) -> tuple[str, ...]:
-    """One name or several; `easy,hard` counts as two."""
-    if isinstance(value, str):
-        return tuple(part.strip() for part in value.split(",") if part.strip())
-    if not isinstance(value, Sequence) or not all(isinstance(item, str) for item in value):
-        raise UserError(f"{name} must be a list of names, got {value!r:.60}")
-    return tuple(value)
-
-
-def command_of(call: ToolCall) -> str:
-    """What a call of the shell would run; "" of another tool's."""
-    if call.name != "bash":
-        return ""
-    try:
-        command = json.loads(call.arguments).get("command", "")
-    except (ValueError, AttributeError, RecursionError):
-        return ""
-    return command if isinstance(command, str) else ""

@@ -7,9 +7,12 @@ zeros were attempts, and feed `info["tamper"]`, the audit and a run's health.
 from __future__ import annotations
 
 import ast
+import json
 import re
 import sys
 from collections.abc import Iterable
+
+from agentrl.core.messages import Action, Message
 
 SUSPECT_CALLS = {
     "os._exit": "exits",
@@ -128,6 +131,19 @@ def dotted(node: ast.expr) -> str:
     if not isinstance(node, ast.Name):
         return ""
     return ".".join([node.id, *reversed(parts)])
+
+
+def commands(action: Action) -> list[str]:
+    """What the calls of the shell in an action would run; calls that cannot be read have none."""
+    found: list[str] = []
+    for call in action.tool_calls if isinstance(action, Message) else ():
+        try:
+            command = json.loads(call.arguments).get("command") if call.name == "bash" else None
+        except (ValueError, AttributeError, RecursionError):
+            continue
+        if isinstance(command, str):
+            found.append(command)
+    return found
 
 
 def in_command(command: str) -> set[str]:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-Difficulty: TypeAlias = Literal["easy", "medium", "hard"]
+from agentrl.envs import generated
+
 Kind: TypeAlias = Literal["strings", "parsing", "structures", "dates", "graphs", "text", "bugfix"]
 KINDS: tuple[Kind, ...] = ("strings", "parsing", "structures", "dates", "graphs", "text", "bugfix")
 
@@ -107,40 +108,8 @@ class Problem:
     submit: tuple[str, ...] = ("solution.py",)
 
 
-@dataclass(frozen=True, slots=True)
-class CodeTask:
-    """A task: a problem with its name and its place.
-
-    Attributes:
-        id: stable name, e.g. `caesar-cipher/3`.
-        family: which generator or file it is from.
-        kind, difficulty: for reports.
-        problem: the task itself.
-    """
-
-    id: str
-    family: str
-    kind: str
-    difficulty: str
-    problem: Problem
-
-    def __deepcopy__(self, memo: Any) -> CodeTask:
-        return self  # it never changes
-
-
-@dataclass(frozen=True, slots=True)
-class Family:
-    """A generator of tasks that differ in what is asked, not only in the tests' inputs.
-
-    Attributes:
-        name: kebab-case, unique.
-        make: from a `random.Random` to a problem; the same state gives the same problem.
-    """
-
-    name: str
-    kind: Kind
-    difficulty: Difficulty
-    make: Callable[..., Problem]
+CodeTask: TypeAlias = generated.FamilyTask[Problem]
+Family: TypeAlias = generated.Family[Problem]
 
 
 def load(source: str) -> dict[str, Any]:

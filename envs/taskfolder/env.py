@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.failures import UserError
-from agentrl.core.fork import Snapshot, copy_in
+from agentrl.core.fork import Snapshot
 from agentrl.core.messages import Action, Message, ToolCall
-from agentrl.core.portal import run_sync
 from agentrl.core.tool import tool
 from agentrl.envs.code import tamper
+from agentrl.envs.generated import listed
 from agentrl.envs.sandboxed import SandboxEnv
 from agentrl.envs.taskfolder.format import FolderTask, read_folder
 from agentrl.envs.taskfolder.grading import Grade, archives, grade, signs
@@ -85,7 +85,7 @@ class TaskFolderEnv(SandboxEnv):
 
     async def task(self) -> str:  # type: ignore[override]
         await self.leave()
-        task = self.folder_task = part(self.source, self.split, self.task_seed)
+        task = self.folder_task = listed(self.source, self.split, self.task_seed)
         if task.name not in self.images:
             self.images[task.name] = await image_of(task, self.backend)
         self.box_spec = spec_for(task, self.images[task.name], self.backend, self.settings)
@@ -123,9 +123,7 @@ class TaskFolderEnv(SandboxEnv):
         return f"The tests gave {reward:g}."
 
     async def _play(self, action: Action) -> Any:
-        calls = action.tool_calls if isinstance(action, Message) else ()
-        for call in calls:
-            command = command_of(call)
+        for command in tamper.commands(action):
             if command != self.solving:  # the solution itself may well look into the tests' folder
                 self.flags |= tamper.in_command(command)
         observation, reward, terminated, truncated, info = await super()._play(action)
@@ -157,31 +155,9 @@ class TaskFolderEnv(SandboxEnv):
             self.flags |= await signs(self._box)  # in what is made from it, these changes are the image's own
         return await super().asnapshot()
 
-    async def arestore(self, snapshot: Snapshot) -> None:
-        owner = type(self).__qualname__
-        if snapshot.owner != owner or snapshot.kind != "native":
-            raise UserError(f"a {snapshot.owner} snapshot ({snapshot.kind}) does not fit {owner} (native)")
-        state: dict[str, Any]
-        kept: SandboxSnapshot | None
-        state, kept = snapshot.payload
-        if kept is not None and kept.backend != self.backend.name:
-            raise UserError(f"a snapshot of {kept.backend} does not fit a {self.backend.name} sandbox")
-        await self.leave()
-        copy_in(self, state, self.shared)
-        if kept is not None:
-            (self._box,) = await spread(kept, 1, self.backend.start)
-
-    def close(self) -> None:
-        if self._box is not None:
-            run_sync(self.aclose())
-        self.closed = True
-
-
-def part(source: tuple[FolderTask, ...], split: str, seed: int) -> FolderTask:
-    """Every tenth task is for test, every tenth for validation, the others for training; all where that leaves none."""
-    remainders = {"test": (0,), "validation": (1,)}.get(split, tuple(range(2, 10)))
-    chosen = [task for index, task in enumerate(source) if index % 10 in remainders] or list(source)
-    return chosen[seed % len(chosen)]
+    async def revive(self, files: SandboxSnapshot) -> Sandbox:
+        (box,) = await spread(files, 1, self.backend.start)
+        return box
 
 
 def solving(task: FolderTask) -> str:
@@ -193,14 +169,3 @@ def solving(task: FolderTask) -> str:
     given = "".join(f"{name}={shlex.quote(text)} " for name, text in task.solution_env.items())
     command = f"mkdir -p {SOLUTION} && {bring} && {given}bash {SOLUTION}/solve.sh"
     return command if len(command) <= LARGEST_COMMAND else ""
-
-
-def command_of(call: ToolCall) -> str:
-    """What a call of the shell would run; "" of another tool's."""
-    if call.name != "bash":
-        return ""
-    try:
-        command = json.loads(call.arguments).get("command", "")
-    except (ValueError, AttributeError):
-        return ""
-    return command if isinstance(command, str) else ""

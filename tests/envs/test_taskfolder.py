@@ -11,7 +11,8 @@ import pytest
 from agentrl.core.failures import UserError
 from agentrl.core.messages import Message, ToolCall
 from agentrl.core.portal import run_sync
-from agentrl.envs.taskfolder.env import TaskFolderEnv, part
+from agentrl.envs.generated import listed
+from agentrl.envs.taskfolder.env import TaskFolderEnv
 from agentrl.envs.taskfolder.format import FolderTask, read_folder, read_task
 from agentrl.envs.taskfolder.grading import archives, reward_of, whose_fault
 from agentrl.envs.taskfolder.images import Image, spec_for
@@ -204,13 +205,13 @@ def test_a_workspace_of_the_image_needs_a_root_that_can_be_written():
 def test_splits_share_no_task():
     source = tuple(FolderTask(str(index), Path("/"), "") for index in range(20))
     seen = {
-        split: {part(source, split, seed).name for seed in range(100)}
+        split: {listed(source, split, seed).name for seed in range(100)}
         for split in ("train", "validation", "test")
     }
     assert seen["test"] == {"0", "10"}
     assert seen["validation"] == {"1", "11"}
     assert len(seen["train"]) == 16
-    assert part(source[:1], "train", 5).name == "0"
+    assert listed(source[:1], "train", 5).name == "0"
 
 
 # -- the reward ------------------------------------------------------------------------------------
