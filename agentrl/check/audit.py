@@ -17,10 +17,9 @@ import numpy as np
 from agentrl.core.env import ToolEnv
 from agentrl.core.failures import InfrastructureFailure
 from agentrl.core.messages import Action, Message, ToolCall
-from agentrl.core.registry import load_class, make_entry, resolve
+from agentrl.core.registry import make_entry, resolve
 from agentrl.core.spaces import sample_arguments
 
-ALLOWED = 0.05  # success that knowing nothing may have, unless the class says otherwise (`trivial_success`)
 TURNS = 40
 Chooser = Callable[[ToolEnv, np.random.Generator], Action]
 
@@ -81,8 +80,8 @@ def audit_env(
         UserError: there is no such environment, or it cannot run here.
     """
     entry = resolve(name)
-    allowed = float(getattr(load_class(entry), "trivial_success", ALLOWED))
     env = make_entry(entry, **(kwargs or {}))
+    allowed = env.trivial_success
     tell = progress or (lambda _: None)
     policies, attacks = [], []
     try:

@@ -67,6 +67,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             instance; `async`: some tools are coroutines.
         shared: names of attributes that copies share because they never change (an index, a corpus).
         max_instances: how many may be open at once in one collection (a licence, a device); None for no limit.
+        trivial_success: the share of tasks that a policy which knows nothing solves at most (`agentrl env audit`).
         expert_success: the share of tasks that `expert` solves at least; below 1 where luck decides.
 
     Set by the base class: `np_random`, `options`, `split`, `task_seed` (the seed of this episode: the one
@@ -82,6 +83,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     shared: ClassVar[frozenset[str]] = frozenset()
     max_instances: ClassVar[int | None] = None
     expert_success: float = 1.0
+    trivial_success: float = 0.05
 
     def __init__(self, *, split: str = "train", max_turns: int | None = None) -> None:
         self.tools = tools_of(self)

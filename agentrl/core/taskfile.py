@@ -27,10 +27,7 @@ def read_tasks(
     Raises:
         UserError: no such file, no task in it, or a broken line, by its number.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"the task file {path} cannot be read: {error}") from error
+    lines = lines_of(path)
     tasks = []
     for number, line in enumerate(lines, start=1):
         if line.strip() and not line.lstrip().startswith("#"):
@@ -41,6 +38,14 @@ def read_tasks(
     if not tasks:
         raise UserError(f"the task file {path} holds no task")
     return tasks
+
+
+def lines_of(path: Path) -> list[str]:
+    """Raises: UserError: a file that cannot be read."""
+    try:
+        return path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"the task file {path} cannot be read: {error}") from None
 
 
 def parse_line(line: str, where: str) -> dict[str, Any]:

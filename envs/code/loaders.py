@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.failures import UserError
+from agentrl.core.taskfile import lines_of
 from agentrl.envs.code.task import Asserts, Call, CodeTask, Problem, Run, Test
 
 Row = Mapping[str, Any]
@@ -25,12 +26,8 @@ def load_jsonl(path: Path) -> tuple[CodeTask, ...]:
     Raises:
         UserError: no such file, no task in it, or a broken line, by its number and field.
     """
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"the task file {path} cannot be read: {error}") from None
     tasks: dict[str, CodeTask] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(lines_of(path), start=1):
         if line.strip():
             task = parse(line, f"{path}, line {number}")
             if task.id in tasks:

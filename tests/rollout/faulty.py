@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from agentrl import ToolEnv, register, tool
 from agentrl.core.messages import call
+from agentrl.core.tree import Task
 from agentrl.inference.policy import Sampled, View
 
 CLOSED: Counter[int] = Counter()
@@ -154,3 +155,11 @@ class Go:
         if self.delay:
             await asyncio.sleep(self.delay)
         return Sampled(self.action, (1,), (2,), (-0.5,), finish_reason="stop")
+
+
+def tasks(kind: str, count: int, **kwargs) -> list[Task]:
+    return [Task(f"faulty/{kind}-v0", seed, "train", kwargs) for seed in range(count)]
+
+
+def assert_closed_once():
+    assert dict(CLOSED) == dict.fromkeys(MADE, 1)

@@ -1,16 +1,12 @@
 import asyncio
-import sys
 import threading
 import time
 from collections import Counter
-from pathlib import Path
 from typing import ClassVar
 
-import pytest
-
-sys.path.insert(0, str(Path(__file__).parent))
 import faulty
-from faulty import CLOSED, MADE, MOST_OPEN, Go
+import pytest
+from faulty import MADE, Go, assert_closed_once, tasks
 
 from agentrl.core.failures import InfrastructureFailure, UnknownName, UserError
 from agentrl.core.messages import text_of
@@ -18,22 +14,6 @@ from agentrl.core.tree import Task
 from agentrl.inference.engine import ContextOverflow
 from agentrl.inference.policy import Sampled, View
 from agentrl.rollout import RolloutSettings, collect, rollout
-
-
-@pytest.fixture(autouse=True)
-def clean():
-    CLOSED.clear()
-    MADE.clear()
-    MOST_OPEN.clear()
-    faulty.Faulty.broken.clear()
-
-
-def tasks(kind: str, count: int, **kwargs) -> list[Task]:
-    return [Task(f"faulty/{kind}-v0", seed, "train", kwargs) for seed in range(count)]
-
-
-def assert_closed_once():
-    assert dict(CLOSED) == dict.fromkeys(MADE, 1)
 
 
 @pytest.mark.parametrize("kind", ["inline", "thread", "async"])

@@ -3,35 +3,13 @@
 import gc
 import multiprocessing
 import os
-import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
+from faulty import CLOSED, MADE, MOST_OPEN, Go, assert_closed_once, tasks
 
-sys.path.insert(0, str(Path(__file__).parent))
-import faulty
-from faulty import CLOSED, MADE, MOST_OPEN, Go
-
-from agentrl.core.tree import Task
 from agentrl.rollout import RolloutSettings, rollout
-
-
-@pytest.fixture(autouse=True)
-def clean():
-    CLOSED.clear()
-    MADE.clear()
-    MOST_OPEN.clear()
-    faulty.Faulty.broken.clear()
-
-
-def tasks(kind: str, count: int, **kwargs) -> list[Task]:
-    return [Task(f"faulty/{kind}-v0", seed, "train", kwargs) for seed in range(count)]
-
-
-def assert_closed_once():
-    assert dict(CLOSED) == dict.fromkeys(MADE, 1)
 
 
 @pytest.mark.parametrize("kind", ["inline", "thread", "async"])
