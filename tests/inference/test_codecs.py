@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from families import SPECIAL
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -24,15 +25,6 @@ from agentrl.inference.policy import ModelPolicy, View
 
 CHATML = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 QWEN3 = [*CHATML, "<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>", "</tool_response>"]
-LLAMA3 = [
-    "<|begin_of_text|>",
-    "<|end_of_text|>",
-    "<|start_header_id|>",
-    "<|end_header_id|>",
-    "<|eom_id|>",
-    "<|eot_id|>",
-    "<|python_tag|>",
-]
 TOOLS = [
     {
         "type": "function",
@@ -65,7 +57,7 @@ def family(request) -> tuple[str, Codec]:
 
 
 def codec_for(name: str) -> Codec:
-    return codec_of(bytes_tokenizer({"chatml": CHATML, "qwen3": QWEN3, "llama3": LLAMA3}[name]))
+    return codec_of(bytes_tokenizer({"chatml": CHATML, "qwen3": QWEN3, "llama3": SPECIAL["llama3"]}[name]))
 
 
 def text(codec: Codec, ids) -> str:
