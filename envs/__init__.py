@@ -28,6 +28,11 @@ SHIPPED = (
         "Any discrete Gymnasium environment, played by one tool.",
     ),
     (
+        "agentrl/ALFWorld-v0",
+        "alfworld.env:ALFWorldEnv",
+        "Household tasks in text on the TextWorld engine: find, clean, heat, cool, place.",
+    ),
+    (
         "agentrl/Bash-v0",
         "bash.env:BashEnv",
         "Shell tasks over a tree of files (find, count, transform, repair), judged by the resulting state.",
