@@ -42,6 +42,7 @@ SHIPPED = (
         "taskfolder.env:TaskFolderEnv",
         "Public agent tasks in the Harbor and terminal-bench folder format, each in its own image.",
     ),
+    ("agentrl/IssueTracker-v0", "api.tracker.env:IssueTrackerEnv", "Multi-step tasks in an issue tracker, by API tools."),
 )
 
 
