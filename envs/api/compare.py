@@ -49,7 +49,9 @@ class Comparison:
 
     def content(self, resource: Resource, row: Row, state: State, depth: int = 0) -> str:
         """What a row says, its key and its time stamps aside."""
-        return canonical({name: self.value(resource, name, row[name], state, depth) for name in told(resource)})
+        return canonical(
+            {name: self.value(resource, name, row[name], state, depth) for name in told(resource)}
+        )
 
     def facts_of(self, resource: Resource, key: str, row: Row, state: State) -> Iterator[tuple[str, ...]]:
         if is_named(resource, key, self.base):
@@ -66,7 +68,9 @@ class Comparison:
     def changes(self, state: State) -> list[str]:
         """What holds now and did not at the beginning, and the other way round."""
         gone, come = self.apart(self.base, state)
-        return [f"{mark}{fact}" for mark, facts in (("-", gone), ("+", come)) for fact in sorted(facts.elements())]
+        return [
+            f"{mark}{fact}" for mark, facts in (("-", gone), ("+", come)) for fact in sorted(facts.elements())
+        ]
 
     def apart(self, one: State, other: State) -> tuple[Facts, Facts]:
         """The facts of only the one and only the other state. Rows that both share are not looked at."""
@@ -115,7 +119,8 @@ class Comparison:
             changed = {
                 name: self.here(resource, name, wanted[name], state, goal)
                 for name in told(resource)
-                if self.value(resource, name, row[name], state) != self.value(resource, name, wanted[name], goal)
+                if self.value(resource, name, row[name], state)
+                != self.value(resource, name, wanted[name], goal)
             }
             if changed and set(changed) <= set(resource.update):
                 yield f"update{resource.name}", {resource.key: key, **changed}
@@ -123,7 +128,9 @@ class Comparison:
     def creations(self, resource: Resource, state: State, goal: State) -> Iterator[Call]:
         if not resource.create:
             return
-        there = Counter(self.identity(resource, key, row, state) for key, row in state.tables[resource.table].items())
+        there = Counter(
+            self.identity(resource, key, row, state) for key, row in state.tables[resource.table].items()
+        )
         for key, row in goal.tables[resource.table].items():
             identity = self.identity(resource, key, row, goal)
             if there[identity]:
@@ -135,14 +142,18 @@ class Comparison:
                 {
                     name: value
                     for name, value in given.items()
-                    if name in resource.required or name == resource.key or value != resource.defaults.get(name)
+                    if name in resource.required
+                    or name == resource.key
+                    or value != resource.defaults.get(name)
                 },
             )
 
     def deletions(self, resource: Resource, state: State, goal: State) -> Iterator[Call]:
         if not resource.delete:
             return
-        wanted = Counter(self.identity(resource, key, row, goal) for key, row in goal.tables[resource.table].items())
+        wanted = Counter(
+            self.identity(resource, key, row, goal) for key, row in goal.tables[resource.table].items()
+        )
         for key, row in state.tables[resource.table].items():
             identity = self.identity(resource, key, row, state)
             if wanted[identity]:

@@ -47,9 +47,7 @@ def do_get(resource: Resource, state: State, given: Mapping[str, Any]) -> Answer
 def do_list(resource: Resource, state: State, given: Mapping[str, Any]) -> Answer:
     if resource.parent and state.row(resource.refs[resource.parent], given[resource.parent]) is None:
         raise Refusal(404, "not_found", f"there is no {resource.parent} {given[resource.parent]!r:.80}")
-    wanted = {
-        name: given[name] for name in (*resource.filters, resource.parent) if name and name in given
-    }
+    wanted = {name: given[name] for name in (*resource.filters, resource.parent) if name and name in given}
     rows = [
         row
         for row in state.tables[resource.table].values()
@@ -62,7 +60,12 @@ def do_list(resource: Resource, state: State, given: Mapping[str, Any]) -> Answe
 def page_of(rows: list[Any], given: Mapping[str, Any]) -> dict[str, Any]:
     """One page of a list, with the total."""
     page, size = int(given.get("page", 1)), int(given.get("per_page", PER_PAGE))
-    return {"items": rows[(page - 1) * size : page * size], "total": len(rows), "page": page, "per_page": size}
+    return {
+        "items": rows[(page - 1) * size : page * size],
+        "total": len(rows),
+        "page": page,
+        "per_page": size,
+    }
 
 
 def holds(value: Any, wanted: Any) -> bool:
@@ -113,7 +116,9 @@ def do_delete(
     for other in everything:
         for name, table in other.refs.items():
             if table == resource.table:
-                users = [row[other.key] for row in state.tables[other.table].values() if holds(row[name], key)]
+                users = [
+                    row[other.key] for row in state.tables[other.table].values() if holds(row[name], key)
+                ]
                 if users:
                     raise Refusal(409, "in_use", f"{key!r} is still used by {other.name} {users[0]!r}")
     guard(state, resource, old, None)

@@ -41,7 +41,9 @@ def page_schema(item: Schema) -> Schema:
     return closed(members, list(members))
 
 
-def build(title: str, about: str, resources: Sequence[Resource], specials: Sequence[Special]) -> dict[str, Any]:
+def build(
+    title: str, about: str, resources: Sequence[Resource], specials: Sequence[Special]
+) -> dict[str, Any]:
     """The whole document."""
     paths: dict[str, dict[str, Any]] = {}
     schemas: dict[str, Schema] = {"Error": ERROR, "Deleted": DELETED}

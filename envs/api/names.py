@@ -14,27 +14,10 @@ from typing import TypeVar
 from agentrl.envs.generated import TENTHS, stable
 
 T = TypeVar("T")
-FIRST = (
-    "Ada Alan Amir Anna Asha Beno Bruno Carla Chen Clara Dana David Diego Elena Elif Emil Erik Farah Felix Fiona Grace "
-    "Hana Hugo Ida Igor Ines Ivan Jana Joao Jonas Kaito Karim Lea Leo Lina Lucas Maja Marco Mia Mina Nadia Nils Nora "
-    "Olga Omar Pablo Petra Priya Rafael Rosa Samir Sara Sofia Tariq Theo Uma Vera Yara Yusuf Zoe"
-).split()
-LAST = (
-    "Abe Adler Baker Banda Berg Bosch Castro Chavez Costa Cruz Dahl Diaz Eder Endo Fabre Ferro Fischer Fox Garcia Gupta "
-    "Haas Hall Hansen Hoang Ito Jansen Jung Kaya Khan Kim Klein Kovac Lang Lind Lopez Maier Mbeki Meyer Moreau Nakata "
-    "Novak Okafor Olsen Park Patel Perez Popov Quinn Rao Reyes Rossi Sato Silva Singh Stone Tanaka Torres Vogel Weber Wolf"
-).split()
-HEADS = (
-    "amber arctic basalt birch bronze canyon cedar cobalt copper coral crystal delta ember falcon fjord garnet glacier "
-    "granite harbor hazel indigo island ivory jade juniper lagoon lantern lunar maple marble meadow mercury misty nickel "
-    "north ocean olive onyx opal orchid pearl pine prairie quartz raven river ruby saffron sierra silver slate solar "
-    "spruce sunset tidal topaz tundra velvet violet willow"
-).split()
-TAILS = (
-    "anchor archive atlas beacon bridge canvas castle compass courier engine forge garden gateway hub kernel ladder ledger "
-    "lens library loom market mirror mosaic nest orbit outpost panel parlor pilot planner portal press prism quarry radar "
-    "relay ridge rocket sail scope shelter signal spark studio summit tower trail tunnel vault vessel wheel window works"
-).split()
+FIRST = ["Ada", "Alan", "Amir", "Anna", "Asha", "Beno", "Bruno", "Carla", "Chen", "Clara", "Dana", "David", "Diego", "Elena", "Elif", "Emil", "Erik", "Farah", "Felix", "Fiona", "Grace", "Hana", "Hugo", "Ida", "Igor", "Ines", "Ivan", "Jana", "Joao", "Jonas", "Kaito", "Karim", "Lea", "Leo", "Lina", "Lucas", "Maja", "Marco", "Mia", "Mina", "Nadia", "Nils", "Nora", "Olga", "Omar", "Pablo", "Petra", "Priya", "Rafael", "Rosa", "Samir", "Sara", "Sofia", "Tariq", "Theo", "Uma", "Vera", "Yara", "Yusuf", "Zoe"]
+LAST = ["Abe", "Adler", "Baker", "Banda", "Berg", "Bosch", "Castro", "Chavez", "Costa", "Cruz", "Dahl", "Diaz", "Eder", "Endo", "Fabre", "Ferro", "Fischer", "Fox", "Garcia", "Gupta", "Haas", "Hall", "Hansen", "Hoang", "Ito", "Jansen", "Jung", "Kaya", "Khan", "Kim", "Klein", "Kovac", "Lang", "Lind", "Lopez", "Maier", "Mbeki", "Meyer", "Moreau", "Nakata", "Novak", "Okafor", "Olsen", "Park", "Patel", "Perez", "Popov", "Quinn", "Rao", "Reyes", "Rossi", "Sato", "Silva", "Singh", "Stone", "Tanaka", "Torres", "Vogel", "Weber", "Wolf"]
+HEADS = ["amber", "arctic", "basalt", "birch", "bronze", "canyon", "cedar", "cobalt", "copper", "coral", "crystal", "delta", "ember", "falcon", "fjord", "garnet", "glacier", "granite", "harbor", "hazel", "indigo", "island", "ivory", "jade", "juniper", "lagoon", "lantern", "lunar", "maple", "marble", "meadow", "mercury", "misty", "nickel", "north", "ocean", "olive", "onyx", "opal", "orchid", "pearl", "pine", "prairie", "quartz", "raven", "river", "ruby", "saffron", "sierra", "silver", "slate", "solar", "spruce", "sunset", "tidal", "topaz", "tundra", "velvet", "violet", "willow"]
+TAILS = ["anchor", "archive", "atlas", "beacon", "bridge", "canvas", "castle", "compass", "courier", "engine", "forge", "garden", "gateway", "hub", "kernel", "ladder", "ledger", "lens", "library", "loom", "market", "mirror", "mosaic", "nest", "orbit", "outpost", "panel", "parlor", "pilot", "planner", "portal", "press", "prism", "quarry", "radar", "relay", "ridge", "rocket", "sail", "scope", "shelter", "signal", "spark", "studio", "summit", "tower", "trail", "tunnel", "vault", "vessel", "wheel", "window", "works"]
 
 
 @functools.cache

@@ -81,7 +81,9 @@ class Operation:
     @property
     def signature(self) -> Signature:
         properties = self.parameters["properties"]
-        kinds = {name: Kind(schema, same_value, any_json, hashable=False) for name, schema in properties.items()}
+        kinds = {
+            name: Kind(schema, same_value, any_json, hashable=False) for name, schema in properties.items()
+        }
         return Signature(self.id, self.description, self.parameters, kinds)
 
 
@@ -115,7 +117,9 @@ def parsed(text: str, path: Path) -> Any:
         try:
             import yaml
         except ImportError:
-            raise UserError(f"{path.name} is YAML: pip install pyyaml, or give the document as JSON") from None
+            raise UserError(
+                f"{path.name} is YAML: pip install pyyaml, or give the document as JSON"
+            ) from None
         try:
             return yaml.safe_load(text)
         except yaml.YAMLError as error:
@@ -201,9 +205,7 @@ def add(
     properties[name], places[name] = schema, (place, there)
 
 
-def response_schemas(
-    document: Mapping[str, Any], data: Mapping[str, Any]
-) -> Iterator[tuple[str, Schema]]:
+def response_schemas(document: Mapping[str, Any], data: Mapping[str, Any]) -> Iterator[tuple[str, Schema]]:
     for status, given in data.get("responses", {}).items():
         raw = content_schema(resolved(given, document), document)
         defs: dict[str, Schema] = {}

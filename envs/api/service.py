@@ -97,7 +97,9 @@ class Service:
 
 def route(path: str) -> re.Pattern[str]:
     parts = re.split(r"\{(\w+)\}", path)
-    return re.compile("".join(re.escape(part) if i % 2 == 0 else f"(?P<{part}>[^/]+)" for i, part in enumerate(parts)))
+    return re.compile(
+        "".join(re.escape(part) if i % 2 == 0 else f"(?P<{part}>[^/]+)" for i, part in enumerate(parts))
+    )
 
 
 def arguments_of(one: Operation, match: re.Match[str], request: Request) -> dict[str, Any]:

@@ -46,7 +46,8 @@ POLICY = f"""Policy of the back office
    applies gives the code."""
 ADDRESS = closed({"street": text(), "city": text(), "zip": text()}, ("street", "city", "zip"))
 LINE: Schema = closed(
-    {"item": text("Item number."), "price": amount(), "final_sale": {"type": "boolean"}}, ("item", "price", "final_sale")
+    {"item": text("Item number."), "price": amount(), "final_sale": {"type": "boolean"}},
+    ("item", "price", "final_sale"),
 )
 ITEMS = many_of(text(), "Item numbers.", least=1)
 
@@ -138,7 +139,12 @@ def return_items(state: State, given: Mapping[str, Any]) -> Answer:
     row = order_in(state, given, "delivered", "processed")
     money = price_of(row, given["items"])
     return stored(
-        state, row, status="return_requested", returned=given["items"], refund=money, refund_to=given["refund_to"]
+        state,
+        row,
+        status="return_requested",
+        returned=given["items"],
+        refund=money,
+        refund_to=given["refund_to"],
     )
 
 
@@ -156,7 +162,12 @@ def exchange(state: State, given: Mapping[str, Any]) -> Answer:
         {"item": item, "new_item": new} for item, new in zip(given["items"], given["new_items"], strict=True)
     ]
     return stored(
-        state, row, status="exchange_requested", exchanged=pairs, refund=round(money, 2), refund_to=row["payment"]
+        state,
+        row,
+        status="exchange_requested",
+        exchanged=pairs,
+        refund=round(money, 2),
+        refund_to=row["payment"],
     )
 
 

@@ -47,7 +47,12 @@ def world(draw: Draw) -> State:
     for first, last in draw.persons(4):
         number = f"U{draw.number(1000, 9999)}"
         email = f"{first}.{last}@example.org".lower()
-        customers[number] = {"id": number, "name": f"{first} {last}", "email": email, "address": address(draw)}
+        customers[number] = {
+            "id": number,
+            "name": f"{first} {last}",
+            "email": email,
+            "address": address(draw),
+        }
         for _ in range(2):
             key = f"W{draw.number(10000, 99999)}"
             status = draw.one(("pending", "processed", "delivered"))
@@ -56,7 +61,13 @@ def world(draw: Draw) -> State:
                 for item in draw.some(list(variants), 3)
             ]
             orders[key] = order(draw, key, number, customers[number]["address"], status, lines)
-    tables = {"customers": customers, "products": products, "variants": variants, "orders": orders, "notes": {}}
+    tables = {
+        "customers": customers,
+        "products": products,
+        "variants": variants,
+        "orders": orders,
+        "notes": {},
+    }
     return State(tables, {}, "2031-06-01T08:00:00Z")
 
 
@@ -122,7 +133,10 @@ def make(kind: str, refuse: bool, draw: Draw) -> Draft | None:
         reason = draw.one((*REASONS, "too_expensive", "found_elsewhere") if refuse else REASONS)
         code = ruling(state, customer, row, kind, reason=reason)
         writes: list[Call] = [("cancelOrder", {"id": number, "reason": reason})]
-        wish = draw.one((f"wants to cancel the order {number}", f"asks you to cancel {number}")) + f" (reason: {reason})"
+        wish = (
+            draw.one((f"wants to cancel the order {number}", f"asks you to cancel {number}"))
+            + f" (reason: {reason})"
+        )
     elif kind == "address":
         where = address(draw)
         code = ruling(state, customer, row, kind)
@@ -132,13 +146,15 @@ def make(kind: str, refuse: bool, draw: Draw) -> Draft | None:
         goes_to = draw.one(PAYMENTS) if refuse else row["payment"]
         code = ruling(state, customer, row, kind, items, refund_to=goes_to)
         writes = [("returnItems", {"id": number, "items": items, "refund_to": goes_to})]
-        wish = f"wants to return {' and '.join(items)} of the order {number}, with the money going to {goes_to}"
+        wish = (
+            f"wants to return {' and '.join(items)} of the order {number}, with the money going to {goes_to}"
+        )
     else:
         product = state.tables["variants"][items[0]]["product"]
         choices = [
             one
             for one in state.tables["variants"].values()
-            if one["item"] != items[0] and (refuse and draw.chance(0.1) or one["product"] == product)
+            if one["item"] != items[0] and ((refuse and draw.chance(0.1)) or one["product"] == product)
         ]
         new = draw.one(choices)
         code = ruling(state, customer, row, kind, items, new=new)

@@ -108,7 +108,14 @@ MILESTONES = Resource(
 
 def guard(state: State, resource: Resource, old: Row | None, new: Row | None) -> None:
     """Raises: Refusal: a change that the tracker does not make."""
-    if resource is ISSUES and old and new and old["state"] == "closed" and new["state"] != "open" and new != old:
+    if (
+        resource is ISSUES
+        and old
+        and new
+        and old["state"] == "closed"
+        and new["state"] != "open"
+        and new != old
+    ):
         raise Refusal(409, "closed", f"{old['key']} is closed: reopen it first (state open)")
     if resource is LINKS and new:
         if new["source"] == new["target"]:

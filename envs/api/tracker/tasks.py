@@ -16,8 +16,22 @@ from agentrl.envs.api.tracker.service import PRIORITIES, STATES, TRACKER, TYPES
 
 TEAMS = ("platform", "mobile", "data")
 LABELS = ("ui", "backend", "security", "performance", "docs", "release", "customer", "flaky")
-VERBS = ("crash in", "slow start of", "wrong totals in", "missing button in", "timeout of", "typo in", "memory leak in")
-BODIES = ("I can see this too.", "Is there a way around it?", "Fixed on my machine.", "Logs are attached.", "Any news?")
+VERBS = (
+    "crash in",
+    "slow start of",
+    "wrong totals in",
+    "missing button in",
+    "timeout of",
+    "typo in",
+    "memory leak in",
+)
+BODIES = (
+    "I can see this too.",
+    "Is there a way around it?",
+    "Fixed on my machine.",
+    "Logs are attached.",
+    "Any news?",
+)
 
 
 def world(draw: Draw, *, people: int = 6, projects: int = 2, issues: int = 22) -> State:
@@ -126,7 +140,9 @@ def reassign(draw: Draw) -> Draft | None:
         labels = list(dict.fromkeys([label, *row["labels"]]))[:2]
         kind = draw.one(("bug", "bug", "feature"))
         state = change(state, row, type=kind, state="open", labels=labels, assignee=giver)
-    writes: list[Call] = [("updateIssue", {"key": row["key"], "assignee": taker}) for row in some_issues(state, **wanted)]
+    writes: list[Call] = [
+        ("updateIssue", {"key": row["key"], "assignee": taker}) for row in some_issues(state, **wanted)
+    ]
     a, b, p = person(state, giver), person(state, taker), project["name"]
     text = draw.one(
         (
@@ -145,10 +161,14 @@ def unassigned(draw: Draw) -> Draft | None:
     project = draw.one(list(state.tables["projects"].values()))
     priority, kind = draw.one(("high", "urgent")), draw.one(TYPES)
     for row in draw.some(some_issues(state, project=project["key"]), 3):
-        state = change(state, row, state=draw.one(("open", "open", "closed")), assignee=None, type=kind, priority="low")
+        state = change(
+            state, row, state=draw.one(("open", "open", "closed")), assignee=None, type=kind, priority="low"
+        )
     rows = some_issues(state, project=project["key"], state="open", type=kind, assignee=None)
     lead = project["lead"]
-    writes: list[Call] = [("updateIssue", {"key": row["key"], "assignee": lead, "priority": priority}) for row in rows]
+    writes: list[Call] = [
+        ("updateIssue", {"key": row["key"], "assignee": lead, "priority": priority}) for row in rows
+    ]
     p = project["name"]
     text = draw.one(
         (
@@ -180,7 +200,10 @@ def duplicate(draw: Draw) -> Draft | None:
     )
     writes: list[Call] = [
         ("createLink", {"source": copy["key"], "target": original["key"], "kind": "duplicates"}),
-        ("createComment", {"issue": copy["key"], "author": author, "body": f"Duplicate of {original['key']}"}),
+        (
+            "createComment",
+            {"issue": copy["key"], "author": author, "body": f"Duplicate of {original['key']}"},
+        ),
         ("updateIssue", {"key": copy["key"], "state": "closed"}),
     ]
     reads = [*find(state, q=copy["title"]), *find(state, q=original["title"]), *look_up(state, author)]
@@ -264,7 +287,12 @@ def unblock(draw: Draw) -> Draft | None:
     for target in targets:
         state = change(state, target, state="blocked")
         for source in (blocker, other) if target is held else (blocker,):
-            links[f"L{number}"] = {"id": f"L{number}", "source": source["key"], "target": target["key"], "kind": "blocks"}
+            links[f"L{number}"] = {
+                "id": f"L{number}",
+                "source": source["key"],
+                "target": target["key"],
+                "kind": "blocks",
+            }
             number += 1
     state = State({**state.tables, "links": links}, {**state.next, "links": number}, state.now)
     gone = [row for row in links.values() if row["source"] == blocker["key"] and row["kind"] == "blocks"]
@@ -326,7 +354,9 @@ def leaving(draw: Draw) -> Draft | None:
     rows = [row for row in some_issues(state, assignee=leaver) if row["state"] != "closed"]
     if leaver in leads.values() or not 2 <= len(rows) <= 7 or len({row["project"] for row in rows}) < 2:
         return None
-    writes: list[Call] = [("updateIssue", {"key": row["key"], "assignee": leads[row["project"]]}) for row in rows]
+    writes: list[Call] = [
+        ("updateIssue", {"key": row["key"], "assignee": leads[row["project"]]}) for row in rows
+    ]
     a = person(state, leaver)
     text = draw.one(
         (

@@ -28,7 +28,12 @@ from agentrl.envs.api.state import Row, State
 
 LINK = re.compile(r"\[\[([a-z0-9-]+)\]\]")
 STATUSES = ("draft", "published", "archived")
-SLUG: Schema = {"type": "string", "minLength": 1, "maxLength": 80, "description": "Short name in the address."}
+SLUG: Schema = {
+    "type": "string",
+    "minLength": 1,
+    "maxLength": 80,
+    "description": "Short name in the address.",
+}
 COUNT: Schema = {"type": "integer", "minimum": 0}
 
 SPACES = Resource(
@@ -92,7 +97,9 @@ def search_pages(state: State, given: Mapping[str, Any]) -> Answer:
     rows = []
     for row in state.tables["pages"].values():
         whole = f"{row['title']} {row['body']}".casefold() if words else ""
-        right = all(value in row["tags"] if name == "tag" else row[name] == value for name, value in wanted.items())
+        right = all(
+            value in row["tags"] if name == "tag" else row[name] == value for name, value in wanted.items()
+        )
         if right and all(word in whole for word in words):
             rows.append(hit(row))
     return state, 200, page_of(rows, given)

@@ -103,11 +103,15 @@ def relink(draw: Draw) -> Draft | None:
     state = world(draw)
     old, new = draw.some(list(state.tables["pages"]), 2)
     for slug in draw.some([one for one in state.tables["pages"] if one not in (old, new)], draw.number(2, 3)):
-        state = put(state, slug, body=page(state, slug)["body"].replace(f"[[{old}]]", "it") + f" More: [[{old}]].")
+        state = put(
+            state, slug, body=page(state, slug)["body"].replace(f"[[{old}]]", "it") + f" More: [[{old}]]."
+        )
     if old in linking(state, old) or page(state, old)["status"] == "archived":
         return None
     slugs = linking(state, old)
-    writes = [edit(state, one, body=page(state, one)["body"].replace(f"[[{old}]]", f"[[{new}]]")) for one in slugs]
+    writes = [
+        edit(state, one, body=page(state, one)["body"].replace(f"[[{old}]]", f"[[{new}]]")) for one in slugs
+    ]
     writes.append(edit(state, old, status="archived"))
     a, b = page(state, old)["title"], page(state, new)["title"]
     text = draw.one(
@@ -117,7 +121,12 @@ def relink(draw: Draw) -> Draft | None:
             f'"{b}" replaces "{a}": correct all links that lead to the old page, then set the status of the old one to archived.',
         )
     )
-    reads = [*find(state, q=a), *find(state, q=b), *find(state, "listBacklinks", slug=old), *read(*slugs, old)]
+    reads = [
+        *find(state, q=a),
+        *find(state, q=b),
+        *find(state, "listBacklinks", slug=old),
+        *read(*slugs, old),
+    ]
     return Draft(text, state, writes, reads)
 
 
@@ -182,7 +191,9 @@ def retag(draw: Draw) -> Draft | None:
     state = world(draw)
     space = draw.one(list(state.tables["spaces"].values()))
     old, new = draw.some(TAGS, 2)
-    rows = [row for row in state.tables["pages"].values() if row["space"] == space["id"] and old in row["tags"]]
+    rows = [
+        row for row in state.tables["pages"].values() if row["space"] == space["id"] and old in row["tags"]
+    ]
     rows = [row for row in rows if row["status"] == "published"]
     if not 1 <= len(rows) <= 6:
         return None
@@ -206,7 +217,9 @@ def new_owner(draw: Draw) -> Draft | None:
     state = world(draw)
     giver = draw.one(sorted({row["owner"] for row in state.tables["pages"].values()}))
     owners = {key: row["owner"] for key, row in state.tables["spaces"].items()}
-    rows = [row for row in state.tables["pages"].values() if row["owner"] == giver and row["status"] != "archived"]
+    rows = [
+        row for row in state.tables["pages"].values() if row["owner"] == giver and row["status"] != "archived"
+    ]
     if giver in owners.values() or not 1 <= len(rows) <= 7:
         return None
     writes = [edit(state, row["slug"], owner=owners[row["space"]]) for row in rows]
@@ -230,7 +243,9 @@ def remove(draw: Draw) -> Draft | None:
     slugs = linking(state, slug)
     if slug in slugs:
         return None
-    writes = [edit(state, one, body=page(state, one)["body"].replace(f" See [[{slug}]].", "")) for one in slugs]
+    writes = [
+        edit(state, one, body=page(state, one)["body"].replace(f" See [[{slug}]].", "")) for one in slugs
+    ]
     writes.append(("deletePage", {"slug": slug}))
     t = page(state, slug)["title"]
     text = draw.one(
@@ -253,14 +268,23 @@ def move(draw: Draw) -> Draft | None:
     for row in rows.values():
         if row["parent"] is not None:
             children.setdefault(row["parent"], []).append(row["slug"])
-    tops = [slug for slug, under in children.items() if len(under) <= 3 and not any(c in children for c in under)]
+    tops = [
+        slug for slug, under in children.items() if len(under) <= 3 and not any(c in children for c in under)
+    ]
     if not tops:
         return None
     slug = draw.one(sorted(tops))
-    here, there = rows[slug]["space"], next(key for key in state.tables["spaces"] if key != rows[slug]["space"])
+    here, there = (
+        rows[slug]["space"],
+        next(key for key in state.tables["spaces"] if key != rows[slug]["space"]),
+    )
     writes: list[Call] = [edit(state, slug, space=there, parent=None)]
     writes += [edit(state, child, space=there) for child in children[slug]]
-    t, a, b = rows[slug]["title"], state.tables["spaces"][here]["title"], state.tables["spaces"][there]["title"]
+    t, a, b = (
+        rows[slug]["title"],
+        state.tables["spaces"][here]["title"],
+        state.tables["spaces"][there]["title"],
+    )
     text = draw.one(
         (
             f'Move the page "{t}" from the space {a} to the space {b}, where it stands at the top (no parent). The pages '
