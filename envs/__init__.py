@@ -62,6 +62,7 @@ SHIPPED = (
         "api.retail.env:RetailEnv",
         "Requests of customers in a back office whose policy says which to refuse, by API tools.",
     ),
+    ("agentrl/Mcp-v0", "mcp.env:McpTrackerEnv", "The issue tracker's tasks, with the tools of an MCP server process."),
 )
 
 
