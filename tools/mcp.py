@@ -118,7 +118,10 @@ class McpSession:
 
         try:
             with open(os.devnull, "w") as nowhere:
-                async with self._transport(nowhere) as streams, ClientSession(streams[0], streams[1]) as session:
+                async with (
+                    self._transport(nowhere) as streams,
+                    ClientSession(streams[0], streams[1]) as session,
+                ):
                     await session.initialize()
                     if not ready.done():
                         ready.set_result(session)
@@ -138,7 +141,9 @@ class McpSession:
             return streamable_http_client(self.url)
         from mcp.client.stdio import StdioServerParameters, stdio_client
 
-        server = StdioServerParameters(command=self.command[0], args=list(self.command[1:]), env=self.env or None)
+        server = StdioServerParameters(
+            command=self.command[0], args=list(self.command[1:]), env=self.env or None
+        )
         return stdio_client(server, errors)
 
     async def _ask(self, what: Callable[[], Coroutine[Any, Any, T]]) -> T:
@@ -168,7 +173,9 @@ class McpSession:
     async def _page(self, cursor: str | None) -> Any:
         from mcp_types import PaginatedRequestParams
 
-        return await self._session.list_tools(params=PaginatedRequestParams(cursor=cursor) if cursor else None)
+        return await self._session.list_tools(
+            params=PaginatedRequestParams(cursor=cursor) if cursor else None
+        )
 
     async def _call(self, name: str, arguments: dict[str, Any]) -> str:
         result = await self._ask(lambda: self._session.call_tool(name, arguments))
@@ -207,9 +214,16 @@ def mcp_tool(found: Any, ask: Callable[[str, dict[str, Any]], Coroutine[Any, Any
     """A tool of a server as one of ours; `ask(name, arguments)` makes the call."""
     name = re.sub(r"[^A-Za-z0-9_-]", "_", found.name)[:64]
     given: Schema = dict(found.input_schema or {})
-    schema: Schema = {"additionalProperties": False, **given, "type": "object", "properties": given.get("properties", {})}
+    schema: Schema = {
+        "additionalProperties": False,
+        **given,
+        "type": "object",
+        "properties": given.get("properties", {}),
+    }
     schema.pop("$schema", None)
-    kinds = {key: Kind(item, same_value, any_json, hashable=False) for key, item in schema["properties"].items()}
+    kinds = {
+        key: Kind(item, same_value, any_json, hashable=False) for key, item in schema["properties"].items()
+    }
 
     async def run(**arguments: Any) -> Any:
         return await ask(found.name, arguments)

@@ -91,16 +91,21 @@ class McpTrackerEnv(ApiEnv):
         self.session = McpSession([sys.executable], deadline=deadline)
 
     def wrap(self, one: Operation) -> Tool:
-        """The operation as the server offers it: same name, arguments and description."""
+        """The operation as the server will list it; replaced by what it does list once it runs."""
+        return self.offered(Offered(one))
+
+    def offered(self, found: Any) -> Tool:
+        """A tool that the server lists."""
 
         async def ask(name: str, arguments: dict[str, Any]) -> str:
-            return await self.asked_over_mcp(one, arguments)
+            return await self.asked_over_mcp(self.service.operations[name], arguments)
 
-        return mcp_tool(Offered(one), ask)
+        return mcp_tool(found, ask)
 
     async def asked_over_mcp(self, one: Operation, arguments: dict[str, Any]) -> str:
         """One call: the world goes into the file, the call to the server, and what it made of the world comes back."""
-        assert self.session is not None and self.folder is not None
+        assert self.session is not None
+        assert self.folder is not None
         path = self.folder / "state.json"
         if not self.session.alive:
             raise InfrastructureFailure("tool", "Mcp-v0", "the server is gone")
@@ -130,7 +135,10 @@ class McpTrackerEnv(ApiEnv):
         hidden = ",".join(self.service.extra[self.distractors :])
         arguments = ["-m", "agentrl.envs.mcp.server", "tracker", "--state", str(self.folder / "state.json")]
         self.session.command = (sys.executable, *arguments, "--without", hidden)
-        await self.session.start()
+        if not self.session.alive:
+            await self.session.start()
+            listed = [self.offered(found) for found in await self.session.list_tools()]
+            self.tools = (*listed, *(item for item in self.tools if item.name not in self.service.operations))
         return asked
 
     def task(self) -> Any:

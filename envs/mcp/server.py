@@ -62,12 +62,17 @@ async def serve(service: Service, path: Path, hidden: frozenset[str]) -> None:
 
     async def list_tools(context: Any, params: Any) -> ListToolsResult:
         return ListToolsResult(
-            tools=[Tool(name=one.id, description=one.description, input_schema=one.parameters) for one in offered.values()]
+            tools=[
+                Tool(name=one.id, description=one.description, input_schema=one.parameters)
+                for one in offered.values()
+            ]
         )
 
     async def call_tool(context: Any, params: Any) -> CallToolResult:
         if params.name not in offered:
-            return CallToolResult(content=[TextContent(text=f"there is no tool {params.name!r:.80}")], is_error=True)
+            return CallToolResult(
+                content=[TextContent(text=f"there is no tool {params.name!r:.80}")], is_error=True
+            )
         wrong, text = perform(service, path, offered[params.name], dict(params.arguments or {}))
         return CallToolResult(content=[TextContent(text=text)], is_error=wrong)
 

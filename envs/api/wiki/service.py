@@ -72,7 +72,7 @@ REVISIONS = Resource(
 )  # fmt: skip
 WATCHES = Resource(
     "watches", "Watch", "id", {"id": text("login and slug."), "page_slug": SLUG, "login": text("Who is told of changes.")},
-    create=("id", "page_slug", "login"), required=("id", "page_slug", "login"), delete=True, filters=("page_slug", "login"),
+    create=("id", "page_slug", "login"), required=("id", "page_slug", "login"), plural="Watches", delete=True, filters=("page_slug", "login"),
 )  # fmt: skip
 HIT = closed(
     {
