@@ -152,7 +152,9 @@ def operation(
     document: Mapping[str, Any], method: str, path: str, data: Mapping[str, Any], above: Any
 ) -> Operation:
     """One operation; its own parameters win over those of its path."""
-    name = re.sub(r"[^A-Za-z0-9_-]+", "_", str(data.get("operationId") or f"{method}_{path}")).strip("_")[:64]
+    name = re.sub(
+        r"[^A-Za-z0-9_-]+", "_", str(data.get("operationId") or f"{method}_{path.strip('/')}")
+    ).strip("_")[:64]
     defs: dict[str, Schema] = {}
     properties: dict[str, Schema] = {}
     places: dict[str, tuple[str, str]] = {}

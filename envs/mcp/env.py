@@ -127,8 +127,13 @@ class McpTrackerEnv(ApiEnv):
         return text
 
     async def begun(self) -> str:
-        assert self.session is not None
         asked = ApiEnv.task(self)
+        await self.opened()
+        return asked
+
+    async def opened(self) -> None:
+        """A server that runs, with a folder to share; nothing if there is one."""
+        assert self.session is not None
         if self.folder is None:
             self.folder = Path(tempfile.mkdtemp(prefix="agentrl-mcp-"))
         write_state(self.folder / "state.json", self.world)
@@ -139,7 +144,6 @@ class McpTrackerEnv(ApiEnv):
             await self.session.start()
             listed = [self.offered(found) for found in await self.session.list_tools()]
             self.tools = (*listed, *(item for item in self.tools if item.name not in self.service.operations))
-        return asked
 
     def task(self) -> Any:
         return self.begun()
