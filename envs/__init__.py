@@ -62,7 +62,11 @@ SHIPPED = (
         "api.retail.env:RetailEnv",
         "Requests of customers in a back office whose policy says which to refuse, by API tools.",
     ),
-    ("agentrl/Mcp-v0", "mcp.env:McpTrackerEnv", "The issue tracker's tasks, with the tools of an MCP server process."),
+    (
+        "agentrl/Mcp-v0",
+        "mcp.env:McpTrackerEnv",
+        "The issue tracker's tasks, with the tools of an MCP server process.",
+    ),
 )
 
 

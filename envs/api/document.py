@@ -103,7 +103,7 @@ def operations_of(resource: Resource) -> list[tuple[str, str, dict[str, Any]]]:
             said = f"Words that must occur in {' or '.join(resource.search)}."
             filters.append(parameter("q", "query", {"type": "string", "description": said}))
         filters += [parameter(item, "query", schema) for item, schema in PAGE.items()]
-        statuses = (404, 422) if parent else (422,)
+        statuses: tuple[int, ...] = (404, 422) if parent else (422,)
         summary = f"List {table}" + (f" of one {parent}." if parent else ".")
         out.append(
             (top, "get", described(f"list{resource.many}", summary, words, above + filters, None, 200, component(f"{name}Page"), statuses))

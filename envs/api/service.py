@@ -113,7 +113,8 @@ def arguments_of(one: Operation, match: re.Match[str], request: Request) -> dict
         kind = one.parameters["properties"].get(name, {}).get("type")
         given[name] = number_of(value) if kind in ("integer", "number") else value
     if isinstance(request.body, Mapping):
-        given |= {names.get(("body", there), there): value for there, value in request.body.items()}
+        for member, value in request.body.items():
+            given[names.get(("body", str(member)), str(member))] = value
     return given
 
 

@@ -55,7 +55,10 @@ class McpEnv(ToolEnv):
         """Draw the task of this episode and say what the policy is asked."""
         raise NotImplementedError(f"{type(self).__name__} must define assignment()")
 
-    async def task(self) -> Any:
+    def task(self) -> Any:
+        return self.begun()
+
+    async def begun(self) -> Any:
         asked = self.assignment()
         await self.session.start()
         found = await self.session.list_tools()

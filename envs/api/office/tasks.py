@@ -35,7 +35,7 @@ def world(draw: Draw, *, events: int = 16, mails: int = 12) -> State:
     for index in range(events):
         day, hour = draw.one(DAYS), draw.number(OPENS, CLOSES - 2)
         title = f"{' '.join(subjects[index])} {draw.one(KINDS)}"
-        row = {
+        row: dict[str, Any] = {
             "id": f"E{index + 1}",
             "title": title,
             "day": day,
@@ -74,7 +74,7 @@ def world(draw: Draw, *, events: int = 16, mails: int = 12) -> State:
             "company": " ".join(company),
         }
     rooms = {name: {"id": name, "seats": seats} for name, seats in ROOMS.items()}
-    tables = {
+    tables: dict[str, dict[str, Row]] = {
         "people": people,
         "rooms": rooms,
         "events": rows,

@@ -140,7 +140,7 @@ def create_page(state: State, given: Mapping[str, Any]) -> Answer:
     if not re.fullmatch(r"[a-z0-9-]{1,80}", given["slug"]):
         raise Refusal(422, "bad_slug", "a slug has small letters, digits and hyphens")
     refer(state, PAGES, given)
-    empty = {"body": "", "parent": None, "status": "draft", "tags": []}
+    empty: dict[str, Any] = {"body": "", "parent": None, "status": "draft", "tags": []}
     row = {**empty, **{name: value for name, value in given.items() if name != "summary"}}
     row |= {"revision": 1, "updated_at": state.now}
     row = {name: row[name] for name in PAGES.fields}
@@ -198,13 +198,13 @@ def repair(state: State, goal: State, base: State) -> Iterator[Call]:
             yield "updatePage", {"slug": slug, "base_revision": mine["revision"], **values}
     for slug, row in wanted.items():
         if slug not in pages:
-            empty = {"body": "", "parent": None, "status": "draft", "tags": []}
+            empty: dict[str, Any] = {"body": "", "parent": None, "status": "draft", "tags": []}
             told = {name: row[name] for name in ("slug", *CHANGES)}
             yield (
                 "createPage",
                 {name: value for name, value in told.items() if name not in empty or value != empty[name]},
             )
-    for slug in reversed(pages):
+    for slug in reversed(list(pages)):
         if slug not in wanted:
             yield "deletePage", {"slug": slug}
 
