@@ -107,6 +107,8 @@ class McpTrackerEnv(ApiEnv):
 
     async def asked_over_mcp(self, one: Operation, arguments: dict[str, Any]) -> str:
         """One call: the world goes into the file, the call to the server, and what it made of the world comes back."""
+        if self.folder is None:  # a snapshot of another instance was restored into this one
+            await self.opened()
         assert self.session is not None
         assert self.folder is not None
         path = self.folder / "state.json"
