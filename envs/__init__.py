@@ -47,6 +47,31 @@ SHIPPED = (
         "taskfolder.env:TaskFolderEnv",
         "Public agent tasks in the Harbor and terminal-bench folder format, each in its own image.",
     ),
+    (
+        "agentrl/IssueTracker-v0",
+        "api.tracker.env:IssueTrackerEnv",
+        "Multi-step tasks in an issue tracker, by API tools.",
+    ),
+    (
+        "agentrl/Wiki-v0",
+        "api.wiki.env:WikiEnv",
+        "Tasks in a wiki of pages, links and revisions, by API tools.",
+    ),
+    (
+        "agentrl/Office-v0",
+        "api.office.env:OfficeEnv",
+        "Tasks with calendars, mails and contacts, by API tools.",
+    ),
+    (
+        "agentrl/Retail-v0",
+        "api.retail.env:RetailEnv",
+        "Requests of customers in a back office whose policy says which to refuse, by API tools.",
+    ),
+    (
+        "agentrl/Mcp-v0",
+        "mcp.env:McpTrackerEnv",
+        "The issue tracker's tasks, with the tools of an MCP server process.",
+    ),
 )
 
 
