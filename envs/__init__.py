@@ -42,6 +42,16 @@ SHIPPED = (
         "taskfolder.env:TaskFolderEnv",
         "Public agent tasks in the Harbor and terminal-bench folder format, each in its own image.",
     ),
+    (
+        "agentrl/OpenSearch-v0",
+        "search.open:CorpusSearchEnv",
+        "Answer open questions over any corpus, with any search engine.",
+    ),
+    (
+        "agentrl/SelfSearch-v0",
+        "search.selfsearch:SelfSearchEnv",
+        "Answer open questions by writing the passages of one's own searches.",
+    ),
 )
 
 

@@ -46,7 +46,9 @@ def serve(
         built = engine_of_file(engine, corpus, index_dir)
         address = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
         seconds = time.perf_counter() - began
-        err.print(f"{engine} over {corpus} at {address}/retrieve, ready after {seconds:.1f} s", soft_wrap=True)
+        err.print(
+            f"{engine} over {corpus} at {address}/retrieve, ready after {seconds:.1f} s", soft_wrap=True
+        )
         server.serve(built, listening, name=engine, top_k=top_k)
     finally:
         listening.close()
@@ -86,4 +88,6 @@ def query(
         emit([{"id": hit.doc, "title": hit.title, "text": hit.text, "score": hit.score} for hit in hits])
         return
     for hit in hits:
-        out.print(f"{hit.score:8.4f}  [{hit.doc}] {hit.title}: {hit.text[:200]}", markup=False, highlight=False)
+        out.print(
+            f"{hit.score:8.4f}  [{hit.doc}] {hit.title}: {hit.text[:200]}", markup=False, highlight=False
+        )

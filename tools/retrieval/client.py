@@ -68,7 +68,9 @@ class HttpEngine:
         try:
             hits = [[hit_of(item) for item in found][:k] for found in answer["result"]]
         except (KeyError, TypeError, ValueError) as error:
-            raise self._failure(f"an answer that is not understood ({type(error).__name__}: {error})") from None
+            raise self._failure(
+                f"an answer that is not understood ({type(error).__name__}: {error})"
+            ) from None
         if len(hits) != len(queries):
             raise self._failure(f"{len(hits)} results for {len(queries)} queries")
         return hits
