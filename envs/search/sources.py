@@ -7,6 +7,7 @@ per process and shared, since nothing changes them; an engine behind HTTP belong
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -22,6 +23,8 @@ from agentrl.tools.retrieval.engine import Engine
 
 Bank: TypeAlias = "Mapping[str, tuple[OpenQuestion, ...]]"
 Named: TypeAlias = "str | Path | Mapping[str, str | Path]"
+LOCK = threading.Lock()
+"""So that environments which are made at once build one index, not several."""
 
 
 def questions_by_split(source: Named) -> Bank:
@@ -54,6 +57,14 @@ def question_of_seed(bank: Bank, split: str, seed: int) -> OpenQuestion:
             f"there is no question in split {split!r}: give more, or a file for it (questions={{{split!r}: FILE}})"
         )
     return found[seed % len(found)]
+
+
+def passage_of_step(question: OpenQuestion, query: str) -> str:
+    """What the query of a step ought to find; where no text is known, the question with its answer."""
+    title = next((step.title for step in question.steps if step.query == query), None)
+    known = (*question.context, *atlas.passages())
+    fallback = f"{question.text} {question.answers[0]}"
+    return next((passage.text for passage in known if passage.title == title and passage.text), fallback)
 
 
 def stamp(path: str | Path) -> tuple[str, int, int]:
@@ -102,10 +113,11 @@ def engine_for(
         raise UserError(f"engine must be {', '.join(ENGINES)} or the address of a server, not {name!r:.60}")
     if str(corpus):
         return engine_of_file(name, corpus, index_dir or None)
-    if not questions:
-        return _of_atlas(name, str(index_dir))
-    files = tuple(questions.values()) if isinstance(questions, Mapping) else (questions,)
-    return _of_questions(name, tuple(stamp(path) for path in files), str(index_dir))
+    with LOCK:
+        if not questions:
+            return _of_atlas(name, str(index_dir))
+        files = questions.values() if isinstance(questions, Mapping) else (questions,)
+        return _of_questions(name, tuple(stamp(path) for path in files), str(index_dir))
 
 
 @functools.lru_cache(maxsize=8)

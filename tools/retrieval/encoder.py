@@ -46,9 +46,16 @@ class Encoder:
             raise UserError(f"{folder} holds no sentence encoder (no config.json)")
         self._torch: Any = torch
         self._tokenizer: Any = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
-        model: Any = transformers.AutoModel.from_pretrained(
-            folder, local_files_only=True, dtype=torch.float32
-        )
+        logging = transformers.utils.logging
+        shown = logging.is_progress_bar_enabled()
+        logging.disable_progress_bar()
+        try:
+            model: Any = transformers.AutoModel.from_pretrained(
+                folder, local_files_only=True, dtype=torch.float32
+            )
+        finally:
+            if shown:
+                logging.enable_progress_bar()
         self._model = model.eval()
         # A fast tokenizer keeps its padding and truncation as state: one thread at a time.
         self._lock = threading.Lock()
