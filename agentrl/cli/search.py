@@ -40,6 +40,7 @@ def serve(
     from agentrl.tools.retrieval import server
     from agentrl.tools.retrieval.build import engine_of_file
 
+    server.web_server()  # a missing extra is said before anything is built
     began = time.perf_counter()
     listening = listener(host, port)
     try:

@@ -208,12 +208,12 @@ class CorpusSearchEnv(ToolEnv):
         """A search for every step of the question (for the question itself where none is known), each written from the
         articles where the policy is its own engine, then the answer."""
         question = self.current
-        if self.pending:
+        left = (self.max_turns or 10**9) - self.turn
+        if self.pending and left > 1:
             return passage_of_step(question, self.pending)
         queries = [step.query for step in question.steps] or [question.text]
         query = next((query for query in queries if query not in self.asked), None)
-        # A few turns are kept for the answer, whatever was done before.
-        left = (self.max_turns or 10**9) - self.turn
+        # The last turn is for the answer, whatever was done before; a search of one's own takes two.
         if query is None or left <= (2 if self.index is None else 1):
             return call("answer", text=question.answers[0])
         return call("search", query=query)

@@ -1,11 +1,12 @@
 """A search engine behind HTTP: any server that speaks Search-R1's `/retrieve`, ours or another.
 
-Invariant: a search comes back within its deadline: with hits, or as an `InfrastructureFailure` that names the address.
-Nothing that a server says is the policy's fault.
+Invariant: a search comes back about within its deadline (every wait is limited by what was left of it when the try began):
+with hits, or as an `InfrastructureFailure` that names the address. Nothing that a server says is the policy's fault.
 """
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -20,6 +21,8 @@ AGAIN = frozenset({429, 500, 502, 503, 504})
 """Answers after which another try may help."""
 PAUSE = 0.2
 """Seconds before the second try; doubled before every further one."""
+CONNECT_SECONDS = 5.0
+MAX_BYTES = 256_000_000
 
 
 class HttpEngine:
@@ -84,25 +87,41 @@ class HttpEngine:
         for number in range(self.tries):
             if number:
                 time.sleep(max(0.0, min(PAUSE * 2 ** (number - 1), end - time.monotonic())))
-            left = end - time.monotonic()
-            if left <= 0:
-                raise DeadlineExceeded("tool", self.url, self.seconds)
             try:
-                response = self._client.post(self.url, json=request, timeout=left)
+                status, body = self._post(request, end)
+            except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+                problem = f"the search server cannot be reached ({error or type(error).__name__})"
+                continue
             except httpx.TimeoutException:
                 raise DeadlineExceeded("tool", self.url, self.seconds) from None
             except (httpx.HTTPError, RuntimeError) as error:
-                problem = f"the search server cannot be reached ({type(error).__name__}: {error})"
+                problem = f"the search server broke off ({type(error).__name__}: {error})"
                 continue
-            if response.status_code == 200:
+            if status == 200:
                 try:
-                    return response.json()
-                except ValueError:
+                    return json.loads(body)
+                except (ValueError, RecursionError):
                     raise self._failure("the answer is not JSON") from None
-            problem = f"the search server answered {response.status_code}: {response.text[:200]}"
-            if response.status_code not in AGAIN:
+            problem = f"the search server answered {status}: {body[:200].decode('utf-8', 'replace')}"
+            if status not in AGAIN:
                 break
         raise self._failure(problem)
+
+    def _post(self, request: Mapping[str, Any], end: float) -> tuple[int, bytes]:
+        """Status and body of one try, read as it comes, so that a server which trickles is noticed."""
+        left = end - time.monotonic()
+        if left <= 0:
+            raise DeadlineExceeded("tool", self.url, self.seconds)
+        timeout = httpx.Timeout(left, connect=min(left, CONNECT_SECONDS))
+        body = bytearray()
+        with self._client.stream("POST", self.url, json=request, timeout=timeout) as response:
+            for part in response.iter_bytes():
+                body += part
+                if time.monotonic() > end:
+                    raise DeadlineExceeded("tool", self.url, self.seconds)
+                if len(body) > MAX_BYTES:
+                    raise self._failure(f"the answer has more than {MAX_BYTES} bytes")
+        return response.status_code, bytes(body)
 
     def _failure(self, message: str) -> InfrastructureFailure:
         return InfrastructureFailure("tool", self.url, message)

@@ -58,7 +58,11 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
     try:
         with path.open("rb") as raw:
             packed = raw.read(2) == b"\x1f\x8b"
-        with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as lines:
+        with (
+            gzip.open(path, "rt", encoding="utf-8-sig")
+            if packed
+            else path.open(encoding="utf-8-sig") as lines
+        ):
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     yield number, line

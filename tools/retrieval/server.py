@@ -123,13 +123,22 @@ def serve(engine: Engine, listening: socket.socket, *, name: str = "", top_k: in
     Raises:
         MissingExtra: uvicorn or starlette is not installed.
     """
-    try:
-        import uvicorn
-    except ModuleNotFoundError as error:
-        raise MissingExtra("search", "the search server") from error
-    app = retrieval_app(engine, name=name, top_k=top_k)
+    uvicorn, app = web_server(), retrieval_app(engine, name=name, top_k=top_k)
     config = uvicorn.Config(app, log_level="warning", lifespan="off", timeout_graceful_shutdown=5)
     try:
         uvicorn.Server(config).run(sockets=[listening])
     finally:
         engine.close()
+
+
+def web_server() -> Any:
+    """uvicorn.
+
+    Raises:
+        MissingExtra: it is not installed.
+    """
+    try:
+        import uvicorn
+    except ModuleNotFoundError as error:
+        raise MissingExtra("search", "the search server") from error
+    return uvicorn
