@@ -93,19 +93,24 @@ def asked() -> dict[str, tuple[OpenQuestion, ...]]:
 
 
 def open_question(question: Question, name: str) -> OpenQuestion:
-    steps = tuple(Step(hop.fact.subject, query_of(hop)) for hop in question.chain)
+    steps = tuple(Step(title_of(hop), query_of(hop)) for hop in question.chain)
     return OpenQuestion(
         name, question.text, question.accepted, steps, KINDS[question.hops], LEVELS[question.hops]
     )
 
 
+def title_of(hop: Hop) -> str:
+    """The article that states a hop's fact: backwards, that of the capital."""
+    return hop.known if hop.backwards else hop.fact.subject
+
+
 def query_of(hop: Hop) -> str:
-    """What to search for: what is known, and in what place it is known to stand."""
-    return f"country with capital {hop.known}" if hop.backwards else f"{hop.known} {hop.fact.relation}"
+    """What to search for: what is known, and what of it is asked."""
+    return f"{hop.known} city" if hop.backwards else f"{hop.known} {hop.fact.relation}"
 
 
 @functools.cache
 def findable(hop: Hop) -> bool:
     """Whether the hop's query brings up the article that states its fact."""
     hits = engine().search(query_of(hop), TELLS)
-    return any(hit.title == hop.fact.subject for hit in hits)
+    return any(hit.title == title_of(hop) and hop.learned in hit.text for hit in hits)

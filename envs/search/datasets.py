@@ -149,7 +149,7 @@ def question_of(record: Mapping[str, Any], where: str, number: int) -> OpenQuest
 
 def titles_of(facts: Any, where: str) -> tuple[str, ...]:
     """The titles of supporting facts, each once: `[[title, n], ...]`, or `{"title": [...]}` as the Hub's copy has them."""
-    pairs = [(title,) for title in facts.get("title", [])] if isinstance(facts, dict) else facts
+    pairs = columns(facts, "title") if isinstance(facts, dict) else facts
     if not isinstance(pairs, list) or not all(
         isinstance(pair, list | tuple) and pair and isinstance(pair[0], str) for pair in pairs
     ):
@@ -159,11 +159,7 @@ def titles_of(facts: Any, where: str) -> tuple[str, ...]:
 
 def passages_of(context: Any, where: str) -> tuple[Passage, ...]:
     """The passages that come with a question: `[[title, [sentence, ...]], ...]`, or the Hub's two lists."""
-    if isinstance(context, dict):
-        titles, texts = context.get("title", []), context.get("sentences", [])
-        pairs: Any = list(zip(titles, texts, strict=False))
-    else:
-        pairs = context
+    pairs = columns(context, "title", "sentences") if isinstance(context, dict) else context
     if not isinstance(pairs, list) or not all(
         isinstance(pair, list | tuple)
         and len(pair) == 2
@@ -174,6 +170,15 @@ def passages_of(context: Any, where: str) -> tuple[Passage, ...]:
     ):
         raise UserError(f"{where}: 'context' must be a list of [title, [sentence, ...]], got {context!r:.60}")
     return tuple(Passage(title, title, "".join(sentences).strip()) for title, sentences in pairs)
+
+
+def columns(table: Mapping[str, Any], *names: str) -> list[tuple[Any, ...]] | None:
+    """Columns as rows; None where one is missing or they differ in length."""
+    found = [table.get(name) for name in names]
+    lists = [column for column in found if isinstance(column, list)]
+    if len(lists) < len(found) or len(set(map(len, lists))) > 1:
+        return None
+    return list(zip(*lists, strict=True))
 
 
 def corpus_of(questions: tuple[OpenQuestion, ...], where: str) -> tuple[Passage, ...]:

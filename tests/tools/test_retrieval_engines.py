@@ -279,6 +279,5 @@ def test_a_corpus_in_several_segments_keeps_order_and_identity(monkeypatch: pyte
     )
     assert many._searcher.num_segments > 1
     assert docs(many.search("w12345x7", 3)) == ["12345"]
-    assert docs(many.search("stands", 1)) != []
-    found = many.search("stands", 20_000)
-    assert docs(found) == [str(i) for i in range(20_000)]
+    for k in (1, 3, 20_000):
+        assert docs(many.search("stands", k)) == [str(i) for i in range(k)]

@@ -70,7 +70,7 @@ class HttpEngine:
         answer = self._ask({"queries": sent, "topk": k, "return_scores": True})
         try:
             hits = [[hit_of(item) for item in found][:k] for found in answer["result"]]
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise self._failure(
                 f"an answer that is not understood ({type(error).__name__}: {error})"
             ) from None
@@ -131,7 +131,7 @@ def hit_of(item: Mapping[str, Any]) -> Hit:
     """An item of an answer: with `title` and `text`, or `contents` alone; some servers give no id and no score.
 
     Raises:
-        KeyError, TypeError, ValueError: it is none of these.
+        AttributeError, KeyError, TypeError, ValueError: it is none of these.
     """
     document = item.get("document", item)
     if isinstance(document.get("text"), str):
