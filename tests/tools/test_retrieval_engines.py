@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import subprocess
+import sys
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -281,3 +284,35 @@ def test_a_corpus_in_several_segments_keeps_order_and_identity(monkeypatch: pyte
     assert docs(many.search("w12345x7", 3)) == ["12345"]
     for k in (1, 3, 20_000):
         assert docs(many.search("stands", k)) == [str(i) for i in range(k)]
+
+
+# -- what is not installed ---------------------------------------------------------------------------------
+
+
+def test_without_the_extra_tantivy_works_and_the_others_name_the_command() -> None:
+    program = (
+        "import sys\n"
+        "class Refuse:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name.partition('.')[0] in ('bm25s', 'faiss', 'torch', 'transformers', 'starlette', 'uvicorn'):\n"
+        "            raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Refuse())\n"
+        "from agentrl.cli.app import run\n"
+        "from agentrl.core.failures import MissingExtra\n"
+        "from agentrl.envs.search.open import CorpusSearchEnv\n"
+        "for engine in ('bm25s', 'dense', 'hybrid', 'tantivy'):\n"
+        "    try:\n"
+        "        CorpusSearchEnv(engine=engine)\n"
+        "    except MissingExtra as error:\n"
+        "        print(error)\n"
+        "open('c.jsonl', 'w').write('{\"text\": \"x\"}')\n"
+        "assert run(['search', 'query', 'x', '--corpus', 'c.jsonl']) == 0\n"
+        "sys.exit(run(['search', 'serve', '--corpus', 'c.jsonl']))\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, cwd=folder, timeout=60
+        )
+    assert done.returncode == 2, done.stderr
+    assert done.stdout.count("pip install 'agentrl-toolkit[search]'") == 3
+    assert "the search server needs an extra: pip install 'agentrl-toolkit[search]'" in done.stderr
