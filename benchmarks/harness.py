@@ -32,6 +32,8 @@ PACKAGES = (
     "gymnasium",
     "numpy",
     "tantivy",
+    "bm25s",
+    "faiss-cpu",
 )
 
 

@@ -72,6 +72,16 @@ SHIPPED = (
         "mcp.env:McpTrackerEnv",
         "The issue tracker's tasks, with the tools of an MCP server process.",
     ),
+    (
+        "agentrl/OpenSearch-v0",
+        "search.open:CorpusSearchEnv",
+        "Answer open questions over any corpus, with any search engine.",
+    ),
+    (
+        "agentrl/SelfSearch-v0",
+        "search.selfsearch:SelfSearchEnv",
+        "Answer open questions by writing the passages of one's own searches.",
+    ),
 )
 
 

@@ -34,6 +34,7 @@ COMMANDS = (
     "evaluate",
     "methods",
     "sandbox",
+    "search",
     "export",
     "bench",
     "doctor",

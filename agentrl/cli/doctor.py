@@ -139,6 +139,7 @@ CHECKS: tuple[Callable[[], Finding], ...] = (
     gpu,
     package("peft", "lora", "LoRA"),
     package("pyarrow", "parquet", "Parquet export"),
+    package("bm25s", "search", "more search engines"),
     docker,
     bubblewrap,
 )

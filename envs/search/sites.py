@@ -13,7 +13,8 @@ from typing import Literal, TypeAlias
 
 from agentrl.envs.search.questions import HOPS, Hop, Question, questions
 from agentrl.envs.search.world import SPLITS, World, countries, fold, random_world
-from agentrl.tools.retrieval import Bm25Index, Index, Passage
+from agentrl.tools.retrieval.engine import Index, Passage
+from agentrl.tools.retrieval.tantivy import TantivyEngine
 
 WorldKind: TypeAlias = Literal["countries", "random"]
 SEEDS_PER_WORLD = 64
@@ -58,8 +59,8 @@ def real_site(split: str) -> Site:
 
 
 @functools.cache
-def real_index() -> Bm25Index:
-    return Bm25Index(passages(countries()))
+def real_index() -> TantivyEngine:
+    return TantivyEngine(passages(countries()))
 
 
 def findable(hop: Hop) -> bool:
@@ -73,7 +74,7 @@ def random_site(split: str, number: int) -> Site:
     """World `number` of a split; no two splits share one."""
     world = random_world(number * len(SPLITS) + SPLITS.index(split))
     asked = {n: questions(world, split, n, limit=SEEDS_PER_WORLD) for n in HOPS}
-    return Site(world, Bm25Index(passages(world)), articles(world), asked)
+    return Site(world, TantivyEngine(passages(world)), articles(world), asked)
 
 
 def articles(world: World) -> dict[str, str]:

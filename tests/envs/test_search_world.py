@@ -10,7 +10,7 @@ import pytest
 import agentrl.envs.search.world as module
 from agentrl.envs.search.sites import passages
 from agentrl.envs.search.world import RELATIONS, Fact, content_words, countries, fold, random_world
-from agentrl.tools.retrieval import Bm25Index
+from agentrl.tools.retrieval.tantivy import TantivyEngine
 
 REAL = countries()
 
@@ -134,7 +134,7 @@ def test_the_smallest_and_a_large_world_can_be_made(n: int) -> None:
 def test_in_random_worlds_a_plain_search_finds_every_fact_first() -> None:
     for seed in range(30):
         world = random_world(seed)
-        index = Bm25Index(passages(world))
+        index = TantivyEngine(passages(world))
         for fact in world.facts:
             assert index.search(f"{fact.relation} {fact.subject}", 1)[0].text == fact.sentence
             if fact.relation == "capital":

@@ -9,14 +9,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agentrl.tools.retrieval import MAX_TERMS, Bm25Index, Hit, Passage
+from agentrl.core.failures import UserError
+from agentrl.tools.retrieval.engine import Hit, Passage
+from agentrl.tools.retrieval.tantivy import MAX_TERMS, TantivyEngine
 
 PASSAGES = (
     Passage("Mali", "Mali", "The capital is Bamako"),
     Passage("Colombia", "Colombia", "The capital is Bogotá, on a high plain"),
     Passage("Peru", "Peru", "Lima"),
 )
-INDEX = Bm25Index(PASSAGES)
+INDEX = TantivyEngine(PASSAGES)
 
 
 def test_the_score_is_bm25_summed_over_title_and_text() -> None:
@@ -66,26 +68,26 @@ def test_any_number_of_hits_can_be_asked_for(k: int, found: int) -> None:
 
 
 def test_equal_scores_come_in_the_order_of_the_passages() -> None:
-    twins = Bm25Index(Passage(str(i), "", "one and the same text") for i in range(500))
+    twins = TantivyEngine(Passage(str(i), "", "one and the same text") for i in range(500))
     assert [int(hit.doc) for hit in twins.search("same", 500)] == list(range(500))
     assert [int(hit.doc) for hit in twins.search("same text", 7)] == list(range(7))
 
 
 def test_many_passages_keep_their_order_and_identity() -> None:
-    many = Bm25Index(
+    many = TantivyEngine(
         Passage(str(i), f"number {i}", f"word{i} stands with {'filler ' * 40}") for i in range(20_000)
     )
     assert [hit.doc for hit in many.search("word12345", 3)] == ["12345"]
     assert [int(hit.doc) for hit in many.search("stands", 5)] == [0, 1, 2, 3, 4]
 
 
-def test_an_index_of_nothing_finds_nothing() -> None:
-    assert Bm25Index([]).search("anything", 3) == []
-    assert len(Bm25Index([])) == 0
+def test_an_index_of_nothing_is_refused() -> None:
+    with pytest.raises(UserError, match="at least one passage"):
+        TantivyEngine([])
 
 
 def test_two_indices_of_the_same_passages_agree() -> None:
-    assert Bm25Index(PASSAGES).search("the capital lima", 3) == INDEX.search("the capital lima", 3)
+    assert TantivyEngine(PASSAGES).search("the capital lima", 3) == INDEX.search("the capital lima", 3)
 
 
 def test_threads_read_one_index() -> None:
