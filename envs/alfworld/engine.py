@@ -45,10 +45,13 @@ def speed_up() -> None:
         parsed(text, rule_name)
     )
     textgen.Rule = SimpleNamespace(parse_conjunctive_query=functools.cache(Rule.parse_conjunctive_query))
-    textgen.copy_context = lambda context: context | {
-        "variables": dict(context["variables"]),
-        "mapping": dict(context["mapping"]),
-    }
+    textgen.copy_context = lambda context: (
+        context
+        | {
+            "variables": dict(context["variables"]),
+            "mapping": dict(context["mapping"]),
+        }
+    )
 
 
 def translate(domain: str, problem: str) -> Start:
@@ -113,8 +116,10 @@ class TranslatedState(pddl_logic.PddlState):
     """The engine's state of a game that was translated before."""
 
     def __init__(self, library: Any, logic: Any, start: Start) -> None:
-        self._facts, self._vars_by_type = defaultdict(set), defaultdict(set)
-        self._vars_by_name, self._var_counts = {}, Counter()
+        self._facts: defaultdict[Any, set[Any]] = defaultdict(set)
+        self._vars_by_type: defaultdict[Any, set[Any]] = defaultdict(set)
+        self._vars_by_name: dict[str, Any] = {}
+        self._var_counts: Counter[Any] = Counter()
         self._logic, self.downward_lib, self.name2type = logic, library, start["objects"]
         self._actions = {
             name: SimpleNamespace(

@@ -65,7 +65,9 @@ class EngineProcess:
             answer, descriptor = wire.receive_with_descriptor(self.link)
         except (EOFError, OSError) as error:
             self.close()
-            raise InfrastructureFailure("snapshot", f"{NAME} engine {self.pid}", "it could not be forked") from error
+            raise InfrastructureFailure(
+                "snapshot", f"{NAME} engine {self.pid}", "it could not be forked"
+            ) from error
         return EngineProcess(socket.socket(fileno=descriptor), answer["ok"])
 
     def close(self) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from agentrl.core.env import ToolEnv
 from agentrl.core.failures import UnknownName, UserError

@@ -194,7 +194,9 @@ def search(what: str, known: Known) -> str:
     left = [place for place in known.places if place not in known.inside]
     likely = [place for place in left if what in holders.get(kind(place), ())]
     # What stands open is looked at in one move, what is closed in two.
-    quick = [place for place in likely if kind(place) not in ("cabinet", "drawer", "safe", "fridge", "microwave")]
+    quick = [
+        place for place in likely if kind(place) not in ("cabinet", "drawer", "safe", "fridge", "microwave")
+    ]
     for places in (quick, likely, left):
         if places:
             return f"go to {sorted(places, key=lambda one: (kind(one), number(one)))[0]}"

@@ -183,7 +183,10 @@ def problem(game: Game, things: Sequence[Thing] | None = None) -> str:
         if thing.kind not in rules.abilities()["Toggleable"]:
             facts.append(f"(pickupable {thing.id})")
     facts += [
-        f"(canContain {kind}Type {sort}Type)" for kind in kinds for sort in sorts if sort in rules.fits()[kind]
+        f"(canContain {kind}Type {sort}Type)"
+        for kind in kinds
+        for sort in sorts
+        if sort in rules.fits()[kind]
     ]
     goal = rules.goal(game.task).format(obj=game.target, recep=game.parent, toggle=game.lamp, mrecep="")
     return "\n".join(

@@ -81,7 +81,9 @@ class PlayedGame:
         """Commands that win from a state, by the bundled planner."""
         make_room(self)
         with self.lock:
-            return self._engine("expert").ask("expert", {"do": "plan", "path": list(node.path)}, PREPARE_SECONDS)
+            return self._engine("expert").ask(
+                "expert", {"do": "plan", "path": list(node.path)}, PREPARE_SECONDS
+            )
 
     def where(self) -> dict[str, str]:
         """Where each thing lies at the start, both by name."""

@@ -81,7 +81,9 @@ def grammar() -> str:
 def fits() -> Mapping[str, frozenset[str]]:
     """By kind of place, which kinds of thing it can hold."""
     table = _plain("constants").VAL_RECEPTACLE_OBJECTS
-    out = {place: {thing for thing in things if not thing.endswith("Sliced")} for place, things in table.items()}
+    out = {
+        place: {thing for thing in things if not thing.endswith("Sliced")} for place, things in table.items()
+    }
     for lamp, places in LAMP_HOMES.items():
         for place in places:
             out[place].add(lamp)
@@ -153,4 +155,6 @@ def names_of(ids: tuple[str, ...]) -> dict[str, str]:
     for one in sorted(ids):
         kind = one.split("_bar_", 1)[0] + ("basin" if "basin" in one else "")
         by_kind.setdefault(kind, []).append(one)
-    return {one: f"{kind} {len(same) - index}" for kind, same in by_kind.items() for index, one in enumerate(same)}
+    return {
+        one: f"{kind} {len(same) - index}" for kind, same in by_kind.items() for index, one in enumerate(same)
+    }

@@ -76,7 +76,7 @@ def world(draw: Draw, *, events: int = 16, mails: int = 12) -> State:
     rooms = {name: {"id": name, "seats": seats} for name, seats in ROOMS.items()}
     tables: dict[str, dict[str, Row]] = {
         "people": people,
-        "rooms": rooms,
+        "rooms": rooms,  # type: ignore[dict-item]
         "events": rows,
         "mails": letters,
         "contacts": contacts,
