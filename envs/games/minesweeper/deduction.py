@@ -9,9 +9,12 @@ Invariant: what is concluded is true on every board that looks like this one, an
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from agentrl.envs.games.minesweeper.rules import FLAG, HIDDEN, neighbours_of
 
-Fact = tuple[int, int]
+HIDES = HIDDEN + FLAG
+Fact: TypeAlias = tuple[int, int]
 """Cells, as bits (cell `i` of the board is bit `i`), and how many of them are mines."""
 
 
@@ -35,12 +38,12 @@ def facts_of(board: str, mines: int, rows: int, columns: int) -> set[Fact]:
     everything = 0
     for index, around in neighbours_of(rows, columns).items():
         mark = board[index]
-        if mark == HIDDEN or mark == FLAG:
+        if mark in HIDES:
             everything |= 1 << index // 2
             continue
         hidden = 0
         for other in around:
-            if board[other] == HIDDEN or board[other] == FLAG:
+            if board[other] in HIDES:
                 hidden |= 1 << other // 2
         if hidden:
             facts.add((hidden, int(mark)))

@@ -1,6 +1,7 @@
 """Boards that need no guess.
 
-Invariant: from the first revealed region on, deduction alone (see `deduction`) reveals every safe cell.
+Invariant: from the first revealed region on, deduction alone (see `deduction`) reveals every safe cell. Which region that
+is depends on the mines alone; what is shown first decides the split, so neither the mines nor a first view are in two.
 """
 
 from __future__ import annotations
@@ -15,17 +16,16 @@ Layout: TypeAlias = tuple[str, str]
 """The board as it is first shown, and with everything revealed."""
 
 
-def random_layout(rng: Random, rows: int, columns: int, mines: int) -> Layout:
-    """A random board whose first revealed cell has no mine around it."""
-    around = neighbours_of(rows, columns)
-    cells = list(around)
-    first = cells[int(rng.random() * len(cells))]
-    free = [cell for cell in cells if cell != first and cell not in around[first]]
-    truth = truth_of(frozenset(rng.sample(free, mines)), rows, columns)
+def random_layout(rng: Random, rows: int, columns: int, mines: int) -> Layout | None:
+    """A random board; None if every cell has a mine around it, so that there is no place to begin."""
+    cells = list(neighbours_of(rows, columns))
+    truth = truth_of(frozenset(rng.sample(cells, mines)), rows, columns)
+    empty = [cell for cell in cells if truth[cell] == "0"]
+    if not empty:
+        return None
     blank = "".join(mark if mark in " \n" else HIDDEN for mark in truth)
-    shown = revealed(blank, truth, first, rows, columns)
-    assert shown is not None  # the first cell is no mine
-    return shown, truth
+    shown = revealed(blank, truth, empty[len(empty) // 2], rows, columns)
+    return (shown, truth) if shown else None
 
 
 def solvable(layout: Layout, rows: int, columns: int, mines: int) -> bool:

@@ -24,8 +24,8 @@ class MinesweeperEnv(ToolEnv):
 
     Args:
         rows, columns: 4 to 10.
-        mines: 2 to a quarter of the cells; by default one cell in seven.
-        split: `train`, `validation` or `test`: no arrangement of mines is in two.
+        mines: 2 to a fifth of the cells; by default one cell in seven.
+        split: `train`, `validation` or `test`: no arrangement of mines and no first view is in two.
         max_turns: by default 2 for every cell.
     """
 
@@ -43,7 +43,7 @@ class MinesweeperEnv(ToolEnv):
         check_between("rows", rows, 4, 10)
         check_between("columns", columns, 4, 10)
         mines = rows * columns // 7 if mines is None else mines
-        check_between("mines", mines, 2, rows * columns // 4)
+        check_between("mines", mines, 2, rows * columns // 5)
         super().__init__(split=split, max_turns=max_turns or 2 * rows * columns)
         self.rows, self.columns, self.mines = rows, columns, mines
         self.instructions = (
@@ -61,8 +61,11 @@ class MinesweeperEnv(ToolEnv):
         size = self.rows, self.columns, self.mines
         for _ in range(TRIES):
             layout = random_layout(rng, *size)
-            hard = layout[0].count(HIDDEN) >= 2 * self.mines  # else the first region shows nearly everything
-            if hard and in_split(layout[1], self.split) and solvable(layout, *size):
+            if (
+                layout is None or layout[0].count(HIDDEN) < 2 * self.mines
+            ):  # a first region that shows nearly all
+                continue
+            if in_split(layout[0], self.split) and solvable(layout, *size):
                 return layout
         raise UserError(f"no board of these settings needs no guess: use fewer mines than {self.mines}")
 

@@ -63,7 +63,7 @@ def revealed(board: str, truth: str, index: int, rows: int, columns: int) -> str
     edge = [index]
     while edge:
         for other in around[edge.pop()]:
-            if marks[other] == HIDDEN or marks[other] == FLAG:
+            if marks[other] in (HIDDEN, FLAG):
                 marks[other] = truth[other]
                 if truth[other] == "0":
                     edge.append(other)

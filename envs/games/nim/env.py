@@ -6,6 +6,7 @@ fork meets the same opponent.
 
 from __future__ import annotations
 
+from math import comb
 from random import Random
 from typing import ClassVar
 
@@ -17,13 +18,16 @@ from agentrl.envs.games.drawing import check_between, drawn, rng_of
 from agentrl.envs.games.nim.rules import Heaps, Take, described, moves, taken, winning_moves, wins
 from agentrl.envs.generated import stable
 
+FEWEST_STARTS = 120
+
 
 class NimEnv(ToolEnv):
     """Take objects from heaps in turn; whoever takes the last object wins.
 
     Args:
         heaps: how many, 2 to 6.
-        largest: the largest heap that a task may begin with, 3 to 20.
+        largest: the largest heap that a task may begin with, 3 to 20. Few small heaps are refused: there have to be
+            120 ways to choose them, e.g. 2 heaps of at most 15, 3 of 9, 4 of 6.
         skill: how often the opponent plays a winning move where there is one, 0 to 1.
         misere: whoever takes the last object loses.
         split: `train`, `validation` or `test`: no start position is in two.
@@ -44,6 +48,10 @@ class NimEnv(ToolEnv):
     ) -> None:
         check_between("heaps", heaps, 2, 6)
         check_between("largest", largest, 3, 20)
+        if comb(heaps + largest - 1, heaps) < FEWEST_STARTS:
+            raise UserError(
+                f"{heaps} heaps of at most {largest} make too few start positions for three splits: choose larger ones"
+            )
         if isinstance(skill, bool) or not isinstance(skill, int | float) or not 0 <= skill <= 1:
             raise UserError(f"skill must be a number from 0 to 1, got {skill!r:.40}")
         if not isinstance(misere, bool):

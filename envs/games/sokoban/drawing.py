@@ -3,8 +3,8 @@
 Boxes stand on their goals; the player walks about and pulls them away. Whoever undoes the pulls, last one first, pushes
 the boxes home.
 
-Invariant: every task can be solved, no box stands on a goal at the start, and walking in one direction alone solves none:
-a single box has to be pushed in two directions, and of several no straight walk pushes more than one.
+Invariant: every task can be solved, and never by walking in one direction alone: a single box has to be pushed in two
+directions; of several at least two are not on a goal, and a straight walk pushes at most one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ PULLS = 8
 def random_room(rng: Random, size: int, boxes: int) -> str:
     """A room with goals: a random walk digs the floor, so all of it hangs together."""
     inner = size - 2
-    wanted = max(boxes * 2 + 4, int(inner * inner * (0.55 + 0.35 * rng.random())))
+    wanted = max(2 * boxes + 6, int(inner * inner * (0.55 + 0.35 * rng.random())))
     row, column = int(rng.random() * inner), int(rng.random() * inner)
     dug = {(row, column)}
     while len(dug) < wanted:
@@ -56,7 +56,12 @@ def played_backwards(rng: Random, room: str, size: int) -> State | None:
         came[at] = box
         boxes, player = pushed(boxes, box, at), to
         region = reachable(room, boxes, player, steps)
-    if any(room[box] == GOAL for box in boxes) or (len(boxes) == 1 and not turns(boxes[0], goals, size)):
+    away = sum(room[box] != GOAL for box in boxes)
+    if (
+        away < min(2, len(boxes))
+        or away < len(boxes) - 1
+        or (len(boxes) == 1 and not turns(boxes[0], goals, size))
+    ):
         return None
     where = sorted(region)
     return State(where[int(rng.random() * len(where))], boxes)
