@@ -91,7 +91,8 @@ def random_piles(rng: Random, blocks: int) -> Piles:
     """Blocks in random order, each on the table or on a tower that is there."""
     order = list(range(blocks))
     rng.shuffle(order)
-    piles, tops = [TABLE] * blocks, []
+    piles = [TABLE] * blocks
+    tops: list[int] = []
     for block in order:
         at = int(rng.random() * (len(tops) + 1))
         if at < len(tops):

@@ -27,7 +27,7 @@ class NimEnv(ToolEnv):
     Args:
         heaps: how many, 2 to 6.
         largest: the largest heap that a task may begin with, 3 to 20. Few small heaps are refused: there have to be
-            120 ways to choose them, e.g. 2 heaps of at most 15, 3 of 9, 4 of 6.
+            120 ways to choose them, e.g. 2 heaps of at most 15, 3 of 8, 4 of 6.
         skill: how often the opponent plays a winning move where there is one, 0 to 1.
         misere: whoever takes the last object loses.
         split: `train`, `validation` or `test`: no start position is in two.
