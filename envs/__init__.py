@@ -82,6 +82,36 @@ SHIPPED = (
         "search.selfsearch:SelfSearchEnv",
         "Answer open questions by writing the passages of one's own searches.",
     ),
+    (
+        "agentrl/Blocksworld-v0",
+        "games.blocksworld.env:BlocksworldEnv",
+        "Rebuild towers of blocks with a hand that holds one block at a time.",
+    ),
+    (
+        "agentrl/Countdown-v0",
+        "games.countdown.env:CountdownEnv",
+        "Reach a target from given numbers, each used at most once.",
+    ),
+    (
+        "agentrl/Sokoban-v0",
+        "games.sokoban.env:SokobanEnv",
+        "Push boxes onto goals in a room; every room can be solved.",
+    ),
+    (
+        "agentrl/Minesweeper-v0",
+        "games.minesweeper.env:MinesweeperEnv",
+        "Find the mines of a board that needs no guess.",
+    ),
+    (
+        "agentrl/Nim-v0",
+        "games.nim.env:NimEnv",
+        "Take objects from heaps in turn with an opponent who plays well but not perfectly.",
+    ),
+    (
+        "agentrl/Sudoku-v0",
+        "games.sudoku.env:SudokuEnv",
+        "Fill a grid of 4, 6 or 9 rows that has one solution.",
+    ),
 )
 
 
