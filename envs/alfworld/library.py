@@ -1,7 +1,6 @@
 """Games on disk: those that are generated, kept in a cache; and the official ones, read where they were downloaded.
 
-Invariant: a folder of the cache is there whole or not at all (it is written beside its place and moved); what is in it is
-a function of its name.
+Invariant: a folder of the cache is there whole or not at all; what is in it is a function of its name.
 """
 
 from __future__ import annotations
@@ -10,8 +9,6 @@ import functools
 import hashlib
 import json
 import os
-import shutil
-import tempfile
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from agentrl.core.failures import InfrastructureFailure, UserError
+from agentrl.core.whole import write_file, write_folder
 from agentrl.envs.alfworld import generator
 from agentrl.envs.alfworld.engines import PREPARE_SECONDS, SHARED
 
@@ -69,7 +67,7 @@ class GameFile:
             return None
 
     def keep(self, translation: dict[str, Any]) -> None:
-        write_atomically(self.start, zlib.compress(json.dumps(translation).encode(), 3))
+        write_file(self.start, zlib.compress(json.dumps(translation).encode(), 3))
 
 
 def cache() -> Path:
@@ -115,42 +113,14 @@ def prepare(game: generator.Game, attempt: int, folder: Path) -> bool:
     finally:
         engine.close()
     if made["document"] is None:
-        write_folder(folder, {"unsolvable": "the bundled planner found no plan\n"})
-        return False
-    write_folder(
-        folder,
-        {"game.tw-pddl": json.dumps(made["document"]), "traj_data.json": json.dumps(made["trajectory"])},
-    )
-    return True
-
-
-def write_folder(folder: Path, files: dict[str, str]) -> None:
-    """All of a folder's files, or none."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    beside = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        for name, text in files.items():
-            (beside / name).write_text(text)
-        beside.chmod(0o755)
-        beside.rename(folder)
-    except OSError:
-        if not folder.is_dir():  # else another process was first, with the same content
-            raise
-    finally:
-        shutil.rmtree(beside, ignore_errors=True)
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """A file, whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(data)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
+        files = {"unsolvable": "the bundled planner found no plan\n"}
+    else:
+        files = {
+            "game.tw-pddl": json.dumps(made["document"]),
+            "traj_data.json": json.dumps(made["trajectory"]),
+        }
+    write_folder(folder, lambda beside: [(beside / name).write_text(text) for name, text in files.items()])
+    return made["document"] is not None
 
 
 def official(data: str | None, split: str, seed: int, tasks: Sequence[str]) -> GameFile:

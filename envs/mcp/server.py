@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from agentrl.core.whole import write_file
 from agentrl.envs.api.openapi import Operation
 from agentrl.envs.api.service import Service
 from agentrl.envs.api.state import State
@@ -36,9 +36,7 @@ def read_state(path: Path) -> State:
 
 
 def write_state(path: Path, state: State) -> None:
-    fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(state.to_dict(), ensure_ascii=False), encoding="utf-8")
-    os.replace(fresh, path)
+    write_file(path, json.dumps(state.to_dict(), ensure_ascii=False).encode())
 
 
 def perform(service: Service, path: Path, one: Operation, arguments: dict[str, Any]) -> tuple[bool, str]:

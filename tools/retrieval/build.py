@@ -8,15 +8,13 @@ many processes write it.
 from __future__ import annotations
 
 import functools
-import os
-import shutil
-import tempfile
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 from agentrl.core.failures import UnknownName, UserError
+from agentrl.core.whole import write_folder
 from agentrl.tools.retrieval.bm25s import Bm25sEngine
 from agentrl.tools.retrieval.corpus import fingerprint, read_corpus
 from agentrl.tools.retrieval.dense import DenseEngine
@@ -65,19 +63,9 @@ def write_whole(folder: Path, write: Callable[[Path], None]) -> None:
         UserError: it cannot be written.
     """
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+        write_folder(folder, write)
     except OSError as error:
         raise UserError(f"the index folder {folder.parent} cannot be written: {error}") from None
-    try:
-        write(unfinished)
-        try:
-            os.rename(unfinished, folder)
-        except OSError:
-            if not folder.is_dir():  # else another process was first: the same content
-                raise
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def engine_of_file(name: str, path: str | Path, index_dir: str | Path | None = None) -> Engine:
