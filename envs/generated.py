@@ -108,13 +108,23 @@ def draw(
     Raises:
         UserError: a family that has no task in this split.
     """
-    family = among[(seed + stable(f"{split}/{seed // len(among)}")) % len(among)]
+    family = turn_of(among, split, seed)
     for attempt in range(TRIES):
         problem = make(family, Random(f"{family.name}/{split}/{seed}/{attempt}"))
-        if stable(identity(family, problem)) % 10 in TENTHS[split] and fits(problem):
+        if in_split(identity(family, problem), split) and fits(problem):
             name = f"{family.name}/{split}/{seed}"
             return FamilyTask(name, family.name, family.kind, family.difficulty, problem)
     raise UserError(f"family {family.name!r} has no task in split {split!r}: it varies too little")
+
+
+def turn_of(among: Sequence[T], split: str, seed: int) -> T:
+    """Which one is this seed's: neighbouring seeds go through all of them, each round from another one on."""
+    return among[(seed + stable(f"{split}/{seed // len(among)}")) % len(among)]
+
+
+def in_split(content: str, split: str) -> bool:
+    """Whether what this text asks belongs to a split: 8 of 10 are for training, one each for the others."""
+    return stable(content) % 10 in TENTHS[split]
 
 
 def listed(source: Sequence[T], split: str, seed: int) -> T:

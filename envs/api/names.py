@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 from typing import TypeVar
 
-from agentrl.envs.generated import TENTHS, stable
+from agentrl.envs.generated import in_split
 
 T = TypeVar("T")
 FIRST = [
@@ -260,17 +260,13 @@ TAILS = [
 @functools.cache
 def people(split: str) -> tuple[tuple[str, str], ...]:
     """(first name, last name) of everybody of a split."""
-    return tuple((a, b) for a in FIRST for b in LAST if belongs(f"{a} {b}", split))
+    return tuple((a, b) for a in FIRST for b in LAST if in_split(f"{a} {b}", split))
 
 
 @functools.cache
 def titles(split: str) -> tuple[tuple[str, str], ...]:
     """Two-word names of projects, pages, products."""
-    return tuple((a, b) for a in HEADS for b in TAILS if belongs(f"{a} {b}", split))
-
-
-def belongs(name: str, split: str) -> bool:
-    return stable(name) % 10 in TENTHS[split]
+    return tuple((a, b) for a in HEADS for b in TAILS if in_split(f"{a} {b}", split))
 
 
 class Draw:

@@ -17,7 +17,7 @@ from agentrl.envs.api.compare import Comparison
 from agentrl.envs.api.names import Draw
 from agentrl.envs.api.service import Call, Service
 from agentrl.envs.api.state import State
-from agentrl.envs.generated import TRIES, stable
+from agentrl.envs.generated import TRIES, turn_of
 
 COMPLETED = "completed"
 
@@ -69,7 +69,7 @@ def draw_task(
     Raises:
         UserError: a template that never fits.
     """
-    name = chosen[(seed + stable(f"{split}/{seed // len(chosen)}")) % len(chosen)]
+    name = turn_of(chosen, split, seed)
     for attempt in range(TRIES):
         draft = templates[name](Draw(Random(f"{service.name}/{name}/{split}/{seed}/{attempt}"), split))
         task = None if draft is None else settled(service, f"{name}/{split}/{seed}", name, draft)

@@ -11,15 +11,10 @@ from random import Random
 from typing import TypeVar
 
 from agentrl.core.failures import UserError
-from agentrl.envs.generated import TENTHS, stable
+from agentrl.envs.generated import in_split
 
 P = TypeVar("P")
 TRIES = 5000
-
-
-def in_split(content: str, split: str) -> bool:
-    """Whether what this text asks belongs to a split: 8 of 10 are for training, one each for the others."""
-    return stable(content) % 10 in TENTHS[split]
 
 
 def rng_of(game: str, split: str, seed: int) -> Random:

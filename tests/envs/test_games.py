@@ -13,7 +13,8 @@ from agentrl.check.audit import audit_env
 from agentrl.core.failures import ToolError, UserError
 from agentrl.core.messages import call, text_of
 from agentrl.envs.games.board import as_board, index_of, place_of, put
-from agentrl.envs.games.drawing import drawn, in_split, rng_of
+from agentrl.envs.games.drawing import drawn, rng_of
+from agentrl.envs.generated import in_split
 
 GAMES = ["Blocksworld", "Countdown", "Sokoban", "Minesweeper", "Nim", "Sudoku"]
 SETTINGS = [

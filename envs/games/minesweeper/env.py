@@ -13,10 +13,11 @@ from agentrl.core.failures import InfrastructureFailure, UserError
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
 from agentrl.envs.games.board import index_of, place_of
-from agentrl.envs.games.drawing import TRIES, check_between, in_split, rng_of
+from agentrl.envs.games.drawing import TRIES, check_between, rng_of
 from agentrl.envs.games.minesweeper.deduction import deduce
 from agentrl.envs.games.minesweeper.drawing import Layout, random_layout, solvable
 from agentrl.envs.games.minesweeper.rules import FLAG, HIDDEN, flagged, revealed
+from agentrl.envs.generated import in_split
 
 
 class MinesweeperEnv(ToolEnv):

@@ -11,10 +11,11 @@ from agentrl.core.env import Safety, ToolEnv
 from agentrl.core.failures import InfrastructureFailure, UserError
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
-from agentrl.envs.games.drawing import TRIES, check_between, in_split, rng_of
+from agentrl.envs.games.drawing import TRIES, check_between, rng_of
 from agentrl.envs.games.sokoban.drawing import Task, played_backwards, random_room
 from agentrl.envs.games.sokoban.rules import DIRECTIONS, Direction, State, draw, moved, solved, steps_of
 from agentrl.envs.games.sokoban.solving import solve
+from agentrl.envs.generated import in_split
 
 NAMES = {name[0]: name for name in DIRECTIONS}
 FIRST_LOOK, PATIENCE = 3000, 10**6
