@@ -128,14 +128,7 @@ class Comparison:
     def creations(self, resource: Resource, state: State, goal: State) -> Iterator[Call]:
         if not resource.create:
             return
-        there = Counter(
-            self.identity(resource, key, row, state) for key, row in state.tables[resource.table].items()
-        )
-        for key, row in goal.tables[resource.table].items():
-            identity = self.identity(resource, key, row, goal)
-            if there[identity]:
-                there[identity] -= 1
-                continue
+        for _, row in self.unmatched(resource, goal, state):
             given = {name: self.here(resource, name, row[name], state, goal) for name in resource.create}
             yield (
                 f"create{resource.name}",
@@ -151,15 +144,20 @@ class Comparison:
     def deletions(self, resource: Resource, state: State, goal: State) -> Iterator[Call]:
         if not resource.delete:
             return
-        wanted = Counter(
-            self.identity(resource, key, row, goal) for key, row in goal.tables[resource.table].items()
+        for key, _ in self.unmatched(resource, state, goal):
+            yield f"delete{resource.name}", {resource.key: key}
+
+    def unmatched(self, resource: Resource, one: State, other: State) -> Iterator[tuple[str, Row]]:
+        """The rows of one state that have no equal in the other; each equal there serves one row."""
+        left = Counter(
+            self.identity(resource, key, row, other) for key, row in other.tables[resource.table].items()
         )
-        for key, row in state.tables[resource.table].items():
-            identity = self.identity(resource, key, row, state)
-            if wanted[identity]:
-                wanted[identity] -= 1
+        for key, row in one.tables[resource.table].items():
+            identity = self.identity(resource, key, row, one)
+            if left[identity]:
+                left[identity] -= 1
             else:
-                yield f"delete{resource.name}", {resource.key: key}
+                yield key, row
 
     def identity(self, resource: Resource, key: str, row: Row, state: State) -> str:
         return key if is_named(resource, key, self.base) else "+" + self.content(resource, row, state)

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
-from urllib.parse import unquote
 
 from agentrl.core.env import ForkKind, Safety, ToolEnv, digest
 from agentrl.core.failures import ToolError, UnknownName, UserError
 from agentrl.core.messages import Action, Observation, call
 from agentrl.core.tool import Tool, tool
 from agentrl.envs.api.compare import Comparison
-from agentrl.envs.api.openapi import Operation, Request, tool_of
+from agentrl.envs.api.openapi import Operation, tool_of
 from agentrl.envs.api.service import Service
 from agentrl.envs.api.state import State
 from agentrl.envs.api.task import Task, Template, draw_task, is_like, spelled
@@ -88,10 +87,10 @@ class ApiEnv(ToolEnv):
         """The tool of an operation."""
         return tool_of(one, self.answer)
 
-    def answer(self, one: Operation, request: Request) -> str:
-        """Send a request to the service and note what it did."""
-        after, status, body = self.service.handle(self.world, request)
-        return self.note(one.id, arguments_in(one, request), after, status, body)
+    def answer(self, one: Operation, arguments: dict[str, Any]) -> str:
+        """Send a call to the service and note what it did."""
+        after, status, body = self.service.call(self.world, one.id, arguments)
+        return self.note(one.id, arguments, after, status, body)
 
     def note(self, name: str, arguments: Mapping[str, Any], after: State, status: int, body: Any) -> str:
         """Go to a new state; returns what the policy is shown.
@@ -188,20 +187,6 @@ class ApiEnv(ToolEnv):
     def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         observation, reward, terminated, truncated, info = super().step(action)
         return observation, reward, terminated, truncated, {**info, "progress": self.reached}
-
-
-def arguments_in(one: Operation, request: Request) -> dict[str, Any]:
-    """The arguments of a request that a tool made."""
-    names = {place: name for name, place in one.places.items()}
-    given: dict[str, Any] = {}
-    parts, filled = one.path.split("/"), request.path.split("/")
-    for part, value in zip(parts, filled, strict=True):
-        if part.startswith("{"):
-            given[names["path", part[1:-1]]] = unquote(value)
-    given |= {names["query", there]: value for there, value in request.query.items()}
-    if isinstance(request.body, Mapping):
-        given |= {names["body", there]: value for there, value in request.body.items()}
-    return given
 
 
 def instructions_of(service: Service) -> str:

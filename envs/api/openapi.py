@@ -310,15 +310,17 @@ def merged(schema: Schema) -> Schema:
     return out
 
 
-def tool_of(one: Operation, send: Callable[[Operation, Request], Any], *, waits: bool = False) -> Tool:
-    """The tool of an operation; its answer is what `send` returns.
+def tool_of(
+    one: Operation, answer: Callable[[Operation, dict[str, Any]], Any], *, waits: bool = False
+) -> Tool:
+    """The tool of an operation; its answer is what `answer(operation, arguments)` returns.
 
     Args:
-        waits: `send` returns an awaitable (an environment with `safety = "async"`).
+        waits: `answer` returns an awaitable (an environment with `safety = "async"`).
     """
 
     def run(**arguments: Any) -> Any:
-        return send(one, one.request_of(arguments))
+        return answer(one, arguments)
 
     return Tool(one.id, one.description, one.parameters, run, waits, one.signature)
 
@@ -342,4 +344,8 @@ def tools_of_document(
     found = operations(load(source))
     if only is not None and (unknown := set(only) - {one.id for one in found}):
         raise UserError(f"the document has no operation {', '.join(sorted(unknown))}")
-    return tuple(tool_of(one, send, waits=waits) for one in found if only is None or one.id in only)
+
+    def answer(one: Operation, arguments: dict[str, Any]) -> Any:
+        return send(one, one.request_of(arguments))
+
+    return tuple(tool_of(one, answer, waits=waits) for one in found if only is None or one.id in only)

@@ -14,7 +14,7 @@ import numpy as np
 
 from agentrl.core.failures import MissingExtra
 from agentrl.tools.retrieval.engine import Hit, LocalEngine, Passage, best_rows, clean
-from agentrl.tools.retrieval.tantivy import MAX_TERMS, folding_analyzer
+from agentrl.tools.retrieval.tantivy import folding_analyzer, terms_of
 
 K1, B = 1.2, 0.75
 
@@ -52,7 +52,7 @@ class Bm25sEngine(LocalEngine):
         """The `k` best passages, best first; none for a query without a known word or `k` below 1."""
         if self._index is None or k < 1:
             return []
-        words = list(dict.fromkeys(self._analyzer.analyze(clean(query))))[:MAX_TERMS]
+        words = terms_of(query, self._analyzer)
         known = [self._index.vocab_dict[word] for word in words if word in self._index.vocab_dict]
         if not known:
             return []

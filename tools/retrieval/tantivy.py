@@ -48,7 +48,7 @@ class TantivyEngine(LocalEngine):
 
     def search(self, query: str, k: int) -> list[Hit]:
         """The `k` best passages, best first; none for a query without a known word or `k` below 1."""
-        terms = list(dict.fromkeys(self._analyzer.analyze(clean(query))))[:MAX_TERMS]
+        terms = terms_of(query, self._analyzer)
         if not terms or k < 1:
             return []
         clauses = [
@@ -85,6 +85,11 @@ def fill(index: tantivy.Index, passages: tuple[Passage, ...]) -> None:
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
+
+
+def terms_of(query: str, analyzer: tantivy.TextAnalyzer) -> list[str]:
+    """The different words of a query, in order, as far as they count."""
+    return list(dict.fromkeys(analyzer.analyze(clean(query))))[:MAX_TERMS]
 
 
 def folding_analyzer() -> tantivy.TextAnalyzer:
