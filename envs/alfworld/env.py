@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from typing import Literal
 
 from agentrl.core.env import ToolEnv
@@ -277,7 +276,7 @@ class ALFWorldEnv(ToolEnv):
         if self.planner or self.goal is None:
             return self._planned()
         left = (self.max_turns or 50) - self.turn
-        hints = None if left > 2 * HURRY else self._hints()
+        hints = None if left > 2 * HURRY else self.game.where()
         return next_command(self.goal, self.game.intro, self.history, hints)
 
     def _planned(self) -> str | None:
@@ -289,11 +288,6 @@ class ALFWorldEnv(ToolEnv):
             rest = self.game.plan(self.node, self._make_room)
             self.plan = (*(command for command, _ in self.history), *rest)
         return self.plan[done] if done < len(self.plan) else None
-
-    def _hints(self) -> Mapping[str, str]:
-        """Where each thing was at the start, by name."""
-        assert self.game is not None
-        return self.game.where()
 
     def said(self, command: str) -> Action:
         """A command as an action of the format that is played."""

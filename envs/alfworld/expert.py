@@ -190,9 +190,8 @@ def search(what: str, known: Known) -> str:
     """Look into the next place that may hold a kind of thing: kinds of place that often do come first."""
     if known.at in known.closed:
         return f"open {known.at}"
-    holders = {place.lower(): {one.lower() for one in things} for place, things in rules.fits().items()}
     left = [place for place in known.places if place not in known.inside]
-    likely = [place for place in left if what in holders.get(kind(place), ())]
+    likely = [place for place in left if can_hold(place, what)]
     # What stands open is looked at in one move, what is closed in two.
     quick = [
         place for place in likely if kind(place) not in ("cabinet", "drawer", "safe", "fridge", "microwave")
@@ -203,10 +202,14 @@ def search(what: str, known: Known) -> str:
     return "look"
 
 
+def can_hold(place: str, what: str) -> bool:
+    """Whether things of a kind can lie in a place (`cabinet 3`)."""
+    return what in rules.fits_in_words().get(kind(place), ())
+
+
 def put_away(known: Known) -> str:
     """Put down what is of no use, here or at a place that can hold it."""
-    holders = {place.lower(): {one.lower() for one in things} for place, things in rules.fits().items()}
-    fitting = [place for place in known.places if kind(known.holds) in holders.get(kind(place), ())]
+    fitting = [place for place in known.places if can_hold(place, kind(known.holds))]
     if known.at in fitting:
         return toward(known, known.at, f"move {known.holds} to {known.at}")
     return f"go to {fitting[0]}" if fitting else "look"

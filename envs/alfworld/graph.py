@@ -55,6 +55,7 @@ class PlayedGame:
         self.engine: EngineProcess | None = None
         self.live = 0
         """Steps that needed the engine."""
+        self._where: dict[str, str] | None = None
 
     def __deepcopy__(self, memo: Any) -> PlayedGame:
         return self  # shared by all episodes
@@ -86,7 +87,12 @@ class PlayedGame:
             )
 
     def where(self) -> dict[str, str]:
-        """Where each thing lies at the start, both by name."""
+        """Where each thing lies at the start, both by name; read once."""
+        if self._where is None:
+            self._where = self._read_where()
+        return self._where
+
+    def _read_where(self) -> dict[str, str]:
         translation = self.file.translation()
         assert translation is not None
         names = rules.names_of(tuple(one for one in translation["start"]["objects"] if "_bar_" in one))

@@ -17,10 +17,6 @@ from types import ModuleType
 from agentrl.core.failures import MissingExtra
 
 KINDS = ("Kitchen", "LivingRoom", "Bedroom", "Bathroom")
-LIGHT_INSTALL = (
-    "pip install --no-deps alfworld==0.4.2 textworld==1.7.0 fast-downward-textworld==20.6.4 jericho && "
-    "pip install tatsu==5.8.3 networkx hashids mementos more_itertools termcolor prompt_toolkit tqdm requests"
-)
 LAMP_HOMES = {
     "DeskLamp": frozenset({"Desk", "SideTable", "Dresser", "Shelf", "CoffeeTable", "DiningTable"}),
     "FloorLamp": frozenset({"SideTable", "Sofa", "ArmChair", "CoffeeTable", "Dresser", "TVStand", "Desk"}),
@@ -88,6 +84,12 @@ def fits() -> Mapping[str, frozenset[str]]:
         for place in places:
             out[place].add(lamp)
     return {place: frozenset(things) for place, things in out.items()}
+
+
+@functools.cache
+def fits_in_words() -> Mapping[str, frozenset[str]]:
+    """The same in the words of the game, which are in lower case."""
+    return {place.lower(): frozenset(thing.lower() for thing in things) for place, things in fits().items()}
 
 
 @functools.cache

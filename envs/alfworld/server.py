@@ -69,7 +69,6 @@ class Session:
 
     def __init__(self) -> None:
         self.engine: Engine | None = None
-        self.link: socket.socket | None = None
 
     def serve(self, link: socket.socket) -> None:
         """Answer requests until the other side goes. What breaks is answered as `{"error": sentence}`."""
@@ -78,7 +77,6 @@ class Session:
             "translate": self.translate,
             "load": self.load,
             "answer": self.answer,
-            "facts": self.facts,
             "plan": self.plan,
         }
         while True:
@@ -120,11 +118,6 @@ class Session:
     def answer(self, path: list[int], command: int) -> dict[str, Any]:
         assert self.engine is not None
         return self.engine.answer(path, command)
-
-    def facts(self, path: list[int]) -> list[str]:
-        assert self.engine is not None
-        self.engine.go(path)
-        return self.engine.facts()
 
     def plan(self, path: list[int]) -> list[str]:
         """Commands that win from here, by the bundled planner; empty if there are none."""

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
+pytest.register_assert_rewrite("faulty")
 import faulty
 from faulty import CLOSED, MADE, MOST_OPEN
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import os
 import time
 from collections import Counter
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from agentrl import ToolEnv, register, tool
@@ -13,8 +15,11 @@ from agentrl.core.messages import call
 from agentrl.core.tree import Task
 from agentrl.inference.policy import Sampled, View
 
-CLOSED: Counter[int] = Counter()
+NUMBERS = itertools.count()
+"""No number is given twice: what an earlier test left hanging is not taken for one of this test's."""
 MADE: list[int] = []
+"""The numbers of the environments of this test."""
+CLOSED: Counter[int] = Counter()
 MOST_OPEN: list[int] = []
 """How many were open whenever one was made."""
 GO = call("go")
@@ -38,9 +43,9 @@ class Faulty(ToolEnv):
     ) -> None:
         super().__init__()
         self.where, self.seeds, self.once, self.delay, self.hang = where, tuple(seeds), once, delay, hang
-        self.number = len(MADE)
+        self.number = next(NUMBERS)
         MADE.append(self.number)
-        MOST_OPEN.append(len(MADE) - len(CLOSED))
+        MOST_OPEN.append(sum(not CLOSED[number] for number in MADE))
         if where == "make":
             raise RuntimeError("cannot be made")
         if where == "hang-make":
@@ -161,5 +166,14 @@ def tasks(kind: str, count: int, **kwargs) -> list[Task]:
     return [Task(f"faulty/{kind}-v0", seed, "train", kwargs) for seed in range(count)]
 
 
+def settled(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    """Whether it comes true in time: a thread that was left behind ends when its hang is over."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.01)
+    return condition()
+
+
 def assert_closed_once():
-    assert dict(CLOSED) == dict.fromkeys(MADE, 1)
+    settled(lambda: all(CLOSED[number] for number in MADE))
+    assert {number: CLOSED[number] for number in MADE} == dict.fromkeys(MADE, 1)

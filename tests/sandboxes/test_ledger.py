@@ -27,6 +27,14 @@ def of(sandbox: str) -> list[ledger.Entry]:
     return [entry for entry in ledger.entries() if entry.sandbox == sandbox]
 
 
+def started(label: Label) -> subprocess.Popen[bytes]:
+    """A process that carries the label, once its command line is there to be read."""
+    script = "import time; print(1, flush=True); time.sleep(60)"
+    child = subprocess.Popen([sys.executable, "-c", script, label.text()], stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"1\n"
+    return child
+
+
 async def test_a_live_sandbox_is_listed_and_left_alone(some_backend):
     async with await some_backend.start(SandboxSpec()) as box:
         found = of(box.id)
@@ -40,7 +48,7 @@ async def test_a_live_sandbox_is_listed_and_left_alone(some_backend):
 
 def test_a_process_of_a_dead_owner_is_killed():
     label = Label("agentrl-test-dead", "r", dead_owner(), 1.0)
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", label.text()])
+    child = started(label)
     try:
         reaped = ledger.reap([entry for entry in ledger.processes() if entry.sandbox == label.sandbox])
         assert [entry.id for entry in reaped.removed] == [str(child.pid)]
@@ -52,7 +60,7 @@ def test_a_process_of_a_dead_owner_is_killed():
 
 def test_an_unknown_owner_is_left_alone_unless_asked_for():
     label = Label("agentrl-test-unknown", "r", "1:1:1:elsewhere", 1.0)
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)", label.text()])
+    child = started(label)
     try:
         found = [entry for entry in ledger.processes() if entry.sandbox == label.sandbox]
         assert [entry.alive for entry in found] == [None]
