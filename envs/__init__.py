@@ -42,6 +42,11 @@ SHIPPED = (
         "taskfolder.env:TaskFolderEnv",
         "Public agent tasks in the Harbor and terminal-bench folder format, each in its own image.",
     ),
+    (
+        "agentrl/MiniWoB-v0",
+        "web.miniwob.env:MiniWobEnv",
+        "Small tasks on real web pages (MiniWoB++), in a real Chromium.",
+    ),
 )
 
 

@@ -149,10 +149,17 @@ class Tab:
 
     async def begin(self, browser: Any, viewport: tuple[int, int]) -> None:
         width, height = viewport
+        files = self.origin.startswith("file:")
         self.context = await browser.new_context(
-            viewport={"width": width, "height": height}, service_workers="block", accept_downloads=False
+            viewport={"width": width, "height": height},
+            service_workers="block",
+            accept_downloads=False,
+            locale="en-US",
+            timezone_id="UTC",
+            offline=files,
         )
-        await self.context.route("**/*", self._route)
+        if not files:  # asking us about every request costs time; without a network there is nothing to ask
+            await self.context.route("**/*", self._route)
         self.page = await self.context.new_page()
         self.page.set_default_timeout(CALL_SECONDS * 1000)
         self.page.on("dialog", self._dialog)
