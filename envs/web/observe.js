@@ -17,8 +17,12 @@
   const INPUT_ROLES = { checkbox: 'checkbox', radio: 'radio', button: 'button', submit: 'button', reset: 'button',
     number: 'spinbutton', range: 'slider' };
 
+  // What a page colours to say "this one".
+  const MARKED = /^(selected|checked|clicked|chosen|active|ui-state-active|ui-tabs-active)$/;
+  const LONGEST_VALUE = 3000;
+
   const squeeze = (text) => text.replace(/\s+/g, ' ').trim();
-  const round = (value) => Math.round(value);
+  const round = (value) => Math.round(value) + 0;
 
   function number(element) {
     if (!ids.has(element)) {
@@ -47,6 +51,7 @@
     const box = element.getBoundingClientRect();
     if (element instanceof SVGElement) return box.width > 0 || box.height > 0 ? 'yes' : 'part';
     if (box.width === 0 || box.height === 0) return 'part';
+    if (box.width <= 1 && box.height <= 1) return 'no'; // for screen readers
     return clipped(element, box) ? 'no' : 'yes';
   }
 
@@ -86,6 +91,8 @@
       color: paint(element, style), ink: style.color, name: element.getAttribute('class') || '',
       disabled: element.disabled === true || element.getAttribute('aria-disabled') === 'true',
       focused: document.activeElement === element };
+    const around = tag === 'a' && element.parentElement.tagName === 'LI' ? [...element.parentElement.classList] : [];
+    if ([...element.classList, ...around].some((part) => MARKED.test(part))) item.marked = true;
     if (element instanceof SVGElement) {
       item.name = '';
       if (tag === 'polygon') item.points = element.points.numberOfItems;
@@ -98,7 +105,7 @@
       if (element.type === 'checkbox' || element.type === 'radio') item.checked = element.checked;
       else item.value = element.value;
     } else if (tag === 'textarea') {
-      item.value = element.value;
+      item.value = element.value.slice(0, LONGEST_VALUE);
     } else if (tag === 'select') {
       item.options = [...element.options].map((option) => squeeze(option.textContent));
       item.value = [...element.selectedOptions].map((option) => squeeze(option.textContent)).join(', ');
@@ -135,7 +142,7 @@
           : node.nodeType === 3 && node.data.trim() !== '');
       const leaf = !inner.some((node) => node.nodeType === 1);
       const act = interactive(element, tag);
-      const whole = leaf || tag === 'button' || tag === 'select' || tag === 'textarea' || (tag === 'a' && act);
+      const whole = leaf || (act && pieces(element) < 2 && !inner.some((node) => node.nodeType === 1 && holds(node))) || tag === 'button' || tag === 'select' || tag === 'textarea' || (tag === 'a' && act);
       if (state === 'yes' && (act || (whole && options.every && tag !== 'svg') || scrolls(element))) {
         const text = whole && tag !== 'select' && tag !== 'textarea' ? squeeze(element.textContent) : '';
         if (!(tag === 'label' && !whole)) found.push(describe(element, tag, depth, text));
@@ -144,9 +151,15 @@
         words(element.textContent, depth);
         return;
       }
+      const before = found.length;
       for (const node of inner) {
         if (node.nodeType === 1) walk(node, depth + 1);
-        else if (state === 'yes') words(node.data, depth + 1);
+        else if (state === 'yes' && !(tag === 'label' && before && element.control &&
+          squeeze(node.data) === found[found.length - 1].label)) words(node.data, depth + 1);
+      }
+      // A card that lies face down: a box whose words are hidden.
+      if (options.every && state === 'yes' && found.length === before && tag !== 'label' && !act) {
+        found.push(describe(element, tag, depth, ''));
       }
     }
 
@@ -156,6 +169,21 @@
     const kept = found.slice(0, most);
     for (const item of kept) if (item.text.length > longest) item.text = item.text.slice(0, longest) + '…';
     return { items: kept, left: found.length - kept.length };
+  }
+
+  // How many pieces of text it has.
+  function pieces(element) {
+    let count = 0;
+    for (const node of element.childNodes) {
+      if (node.nodeType === 3 && node.data.trim() !== '') count++;
+      else if (node.nodeType === 1 && !SKIPPED.has(node.tagName.toLowerCase())) count += pieces(node);
+    }
+    return count;
+  }
+
+  // Whether there is something to act on in it.
+  function holds(element) {
+    return interactive(element, element.tagName.toLowerCase()) || [...element.children].some(holds);
   }
 
   function scrolls(element) {

@@ -117,7 +117,9 @@ def marks_of(item: Item) -> list[str]:
         if key in (item.state or {}):
             marks.append(f"{key}={said(item.get(key))}")
     marks += [
-        key for key in ("checked", "selected", "expanded", "disabled", "focused") if item.get(key) is True
+        key
+        for key in ("checked", "selected", "marked", "expanded", "disabled", "focused")
+        if item.get(key) is True
     ]
     if item.get("expanded") is False:
         marks.append("collapsed")

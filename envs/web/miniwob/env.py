@@ -33,7 +33,10 @@ BEGIN = """([seed, limit]) => {
   Math.seedrandom(seed);
   core.startEpisodeReal();
 }"""
-ASKED = "() => core.getUtterance()"
+ASKED = """() => {
+  const asked = core.getUtterance();
+  return typeof asked === 'string' ? asked : asked.utterance;
+}"""
 RESULT = "() => [WOB_DONE_GLOBAL, WOB_RAW_REWARD_GLOBAL]"
 NO_LIMIT_MS = 10**9
 
