@@ -38,6 +38,7 @@ FLAGS = (
     "--disable-gpu",
     "--disable-dev-shm-usage",
 )
+OPENING = 4  # tabs that are opened at once
 START_SECONDS, CALL_SECONDS, CLOSE_SECONDS = 60.0, 10.0, 5.0
 PROFILES = "playwright_chromiumdev_profile-*"
 STALE_SECONDS = 60.0
@@ -80,21 +81,37 @@ class Chromium:
         self.executable = executable
         self.tabs: set[Tab] = set()
         self._lock = asyncio.Lock()
+        self._opening = asyncio.Semaphore(OPENING)
         self._playwright: Any = None
         self._browser: Any = None
 
     async def open(self, origin: str, viewport: tuple[int, int]) -> Tab:
-        """A context with one blank page, in a browser that is alive."""
+        """A context with one blank page, in a browser that is alive.
+
+        That a driver was killed shows only when it is asked: then a second browser is tried.
+        """
+        try:
+            return await self._open(origin, viewport)
+        except DeadlineExceeded:
+            raise
+        except InfrastructureFailure:
+            return await self._open(origin, viewport)
+
+    async def _open(self, origin: str, viewport: tuple[int, int]) -> Tab:
         async with self._lock:
             if self._browser is None or not self._browser.is_connected():
                 await self._stop()
                 await self._start()
-            tab = Tab(self, origin)
+            browser, tab = self._browser, Tab(self, origin)
             self.tabs.add(tab)
         try:
-            await within(tab.begin(self._browser, viewport), START_SECONDS, "reset")
+            async with self._opening:
+                await within(tab.begin(browser, viewport), START_SECONDS, "reset")
         except BaseException:
             await self.release(tab)
+            async with self._lock:
+                if self._browser is browser:
+                    await self._stop()
             raise
         return tab
 

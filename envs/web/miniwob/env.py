@@ -60,6 +60,9 @@ class MiniWobEnv(ToolEnv):
     max_turns = 15
     fork: ClassVar[ForkKind] = "replay"
     safety: ClassVar[Safety] = "async"
+    max_instances: ClassVar[int | None] = 16  # contexts of one browser: about 100 MB each
+    reset_seconds: float = 30.0
+    step_seconds: float = 10.0
 
     def __init__(
         self,
@@ -226,7 +229,7 @@ class MiniWobEnv(ToolEnv):
 
     async def _run(self, work: Coroutine[Any, Any, Any], tab: Tab, reset: bool = False) -> Any:
         where: Literal["reset", "tool"] = "reset" if reset else "tool"
-        return await tab.run(work, where=where)
+        return await tab.run(work, seconds=self.reset_seconds if reset else self.step_seconds, where=where)
 
     def _shown(self) -> str:
         return render(self.view, self.form)

@@ -74,7 +74,7 @@ def search_engine(sight: Sight) -> Action:
 def phone_book(sight: Sight) -> Action:
     name, what = sight.said(r"Find (.*) in the contact book and click on their (\w+)")
     if sight.one("h2").text == name:
-        links = [item for item in sight.all("a")]
+        links = sight.all("a")
         return click(links[("phone", "email", "address").index(what)])
     return click(sight.one("a", text=">"))
 

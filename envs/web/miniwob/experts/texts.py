@@ -62,7 +62,7 @@ def autocomplete(sight: Sight) -> Action:
     start, end = sight.said(r'starts with "(.*?)"(?: and ends with "(.*)")?')
     field = sight.fields()[0]
     value = str(field.get("value"))
-    if value.startswith(start) and value.endswith(end) and value != start:
+    if value.startswith(start) and value.endswith(end):
         return sight.submit()
     fitting = [
         item
