@@ -107,11 +107,12 @@ class Chromium:
         try:
             async with self._opening:
                 await within(tab.begin(browser, viewport), START_SECONDS, "reset")
-        except BaseException:
+        except BaseException as error:
             await self.release(tab)
-            async with self._lock:
-                if self._browser is browser:
-                    await self._stop()
+            if isinstance(error, InfrastructureFailure) and not isinstance(error, DeadlineExceeded):
+                async with self._lock:
+                    if self._browser is browser:
+                        await self._stop()
             raise
         return tab
 
@@ -128,7 +129,10 @@ class Chromium:
         )
 
     async def _stop(self) -> None:
+        """End the browser; whoever still has a tab of it is told at their next call."""
         browser, driver, self._browser, self._playwright = self._browser, self._playwright, None, None
+        for tab in self.tabs:
+            tab.spoil("the browser ended")
         for end in (browser and browser.close, driver and driver.stop):
             if end is not None:
                 with contextlib.suppress(Exception):
@@ -180,11 +184,12 @@ class Tab:
         self.page = await self.context.new_page()
         self.page.set_default_timeout(CALL_SECONDS * 1000)
         self.page.on("dialog", self._dialog)
-        self.page.on("crash", lambda _: self._break("the page crashed"))
-        self.page.on("close", lambda _: self._break("the page was closed"))
-        browser.on("disconnected", lambda _: self._break("the browser ended"))
+        self.page.on("crash", lambda _: self.spoil("the page crashed"))
+        self.page.on("close", lambda _: self.spoil("the page was closed"))
+        browser.on("disconnected", lambda _: self.spoil("the browser ended"))
 
-    def _break(self, why: str) -> None:
+    def spoil(self, why: str) -> None:
+        """Say that the page can no longer be used; the first reason stays."""
         self.broken = self.broken or why
 
     async def _route(self, route: Any) -> None:
@@ -230,14 +235,14 @@ class Tab:
                     raise InfrastructureFailure(where, "browser", self.broken)
                 left = end - self.loop.time()
                 if left <= 0:
-                    self._break(f"no answer within {seconds:g} s")
+                    self.spoil(f"no answer within {seconds:g} s")
                     raise DeadlineExceeded(where, "browser", seconds)
                 await asyncio.wait([task], timeout=min(left, 0.25))
             return task.result()
         except (ToolError, InfrastructureFailure, asyncio.CancelledError):
             raise
         except Exception as error:
-            self._break(f"{type(error).__name__}: {error}".splitlines()[0])
+            self.spoil(f"{type(error).__name__}: {error}".splitlines()[0])
             raise InfrastructureFailure(where, "browser", self.broken) from error
         finally:
             if not task.done():
