@@ -22,9 +22,13 @@ KEY = re.compile(
     r"(?:(?:Control|Shift|Alt|Meta)\+)*(?:[!-~]|Enter|Tab|Escape|Backspace|Delete|Home|End|PageUp|PageDown|Space"
     r"|Arrow(?:Up|Down|Left|Right)|F(?:[1-9]|1[0-2]))"
 )
-SEE = """async ([ms, options]) => {
+SEE = """async ([ms, options, frames]) => {
   const clock = window.__agentrlClock;
-  if (ms) { await clock.frame(); clock.advance(ms); await clock.frame(); }
+  if (ms) {
+    if (frames) await clock.frame();
+    clock.advance(ms);
+    if (frames) await clock.frame();
+  }
   return window.__agentrl.observe(options);
 }"""
 
@@ -57,9 +61,13 @@ class Hands:
     def page(self) -> Any:
         return self.tab.page
 
-    async def see(self, ms: int = SETTLE_MS) -> View:
-        """Let `ms` milliseconds of the page's time pass, then look."""
-        return View.of(await self.page.evaluate(SEE, [ms, self.looks.options()]))
+    async def see(self, ms: int = SETTLE_MS, *, frames: bool = True) -> View:
+        """Let `ms` milliseconds of the page's time pass, then look.
+
+        Args:
+            frames: wait for a frame of the browser before and after, so that what listens to scrolling has heard of it.
+        """
+        return View.of(await self.page.evaluate(SEE, [ms, self.looks.options(), frames]))
 
     async def place(self, id: int) -> dict[str, Any]:
         """Where an element is.

@@ -32,8 +32,6 @@ BEGIN = """([seed, limit]) => {
   core.EPISODE_MAX_TIME = limit;
   Math.seedrandom(seed);
   core.startEpisodeReal();
-}"""
-ASKED = """() => {
   const asked = core.getUtterance();
   return typeof asked === 'string' ? asked : asked.utterance;
 }"""
@@ -108,10 +106,9 @@ class MiniWobEnv(ToolEnv):
         assert tab is not None
         await tab.page.mouse.move(VIEWPORT[0] - 1, VIEWPORT[1] - 1)
         await tab.page.goto(address(self.name), wait_until="load")
-        await tab.page.evaluate(BEGIN, [seed, NO_LIMIT_MS])
+        self.utterance = await tab.page.evaluate(BEGIN, [seed, NO_LIMIT_MS])
         tab.take_dialogs()
-        self.view = await Hands(tab, self.looks).see()
-        self.utterance = await tab.page.evaluate(ASKED)
+        self.view = await Hands(tab, self.looks).see(frames=False)
 
     # -- tools -------------------------------------------------------------------------------------
 
