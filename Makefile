@@ -46,7 +46,7 @@ test: lint
 	$(BIN)/pytest
 
 test-fast: $(VENV)/.dev
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m 'not slow and not learn and not docker and not vllm'
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile -m 'not slow and not learn and not docker and not vllm and not web'
 
 clean:
 	rm -rf $(VENV) build *.egg-info
