@@ -42,6 +42,11 @@ SHIPPED = (
         "taskfolder.env:TaskFolderEnv",
         "Public agent tasks in the Harbor and terminal-bench folder format, each in its own image.",
     ),
+    (
+        "agentrl/Shop-v0",
+        "shop.env:ShopEnv",
+        "Buy what an instruction asks for in a shop of thousands of products, as text.",
+    ),
 )
 
 
