@@ -22,7 +22,13 @@ PRAISE = (
     "Better than I had hoped", "Does what it says", "Would buy again", "A nice present", "Good value",
     "Exactly as pictured", "Happy with it", "My third one",
 )  # fmt: skip
-BLAME = ("Not what I expected", "It is all right", "Smaller than I thought", "Arrived late", "Could be better")
+BLAME = (
+    "Not what I expected",
+    "It is all right",
+    "Smaller than I thought",
+    "Arrived late",
+    "Could be better",
+)
 GOOD_LINES = (
     "I use it for {use} and would not go back.",
     "It came quickly and looks just like the picture.",

@@ -247,7 +247,9 @@ KINDS: tuple[Kind, ...] = (
          "color pack", (8, 32), "meetings, diaries, sketches"),
 )  # fmt: skip
 
-BRAND_HEADS = "Al Bre Cor Del Fen Gal Hol Jor Kel Lum Mar Nor Or Pel Quin Ros Sel Tor Ul Vel Wen Yar Zan Tam".split()
+BRAND_HEADS = (
+    "Al Bre Cor Del Fen Gal Hol Jor Kel Lum Mar Nor Or Pel Quin Ros Sel Tor Ul Vel Wen Yar Zan Tam".split()
+)
 BRAND_TAILS = "vora dal mint wick ario sten lane more brook field tide via nex ora und ell ari esso".split()
 MODELS = (
     "Harbor Nova Cedar Ridge Comet Willow Summit Atlas Ember Meadow Pixel Drift Aurora Canyon Lotus Falcon "

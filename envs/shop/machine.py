@@ -149,9 +149,7 @@ def results_page(shop: Shop, state: State, home: Line) -> Page:
         lines.append(Line("opened" if seen else "link", product.asin))
         lines += (Line("text", product.title), Line("text", product.price_text({})))
         opened = state.opened if seen else (*state.opened, product.asin)
-        targets[product.asin.lower()] = State(
-            "item", state.query, state.number, product.asin, opened=opened
-        )
+        targets[product.asin.lower()] = State("item", state.query, state.number, product.asin, opened=opened)
     return Page(tuple(lines), targets)
 
 
@@ -195,7 +193,9 @@ def labels(product: Product) -> tuple[tuple[str, str, str], ...]:
     return tuple(out)
 
 
-def with_choice(product: Product, chosen: dict[str, str], name: str, value: str) -> tuple[tuple[str, str], ...]:
+def with_choice(
+    product: Product, chosen: dict[str, str], name: str, value: str
+) -> tuple[tuple[str, str], ...]:
     """What is chosen after another choice, in the order of the product's options."""
     after = {**chosen, name: value}
     return tuple((option.name, after[option.name]) for option in product.options if option.name in after)

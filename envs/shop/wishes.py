@@ -22,7 +22,12 @@ OPENERS = (
     "i want {what}", "could you get me {what}", "please order {what}", "i would like to buy {what}",
     "my friend asked me for {what}", "help me find {what}", "it is time for {what}",
 )  # fmt: skip
-WHATS = ("{attributes} {query}", "{query} that are {spoken}", "some {query}, {spoken}", "{query} ({attributes})")
+WHATS = (
+    "{attributes} {query}",
+    "{query} that are {spoken}",
+    "some {query}, {spoken}",
+    "{query} ({attributes})",
+)
 CHOICES = (
     (" with {pairs}", "{name}: {value}", ", and "),
     (", {pairs}", "{name} {value}", ", "),
@@ -44,7 +49,9 @@ def made_goals(shop: Shop) -> GoalSource:
 
     def goal(split: str, seed: int) -> Goal:
         if not places[split]:
-            raise UserError(f"a shop of {len(shop.products)} products has none for the split {split!r}: ask for more")
+            raise UserError(
+                f"a shop of {len(shop.products)} products has none for the split {split!r}: ask for more"
+            )
         for attempt in range(TRIES):
             rng = Random(f"shop/goal/{split}/{seed}/{attempt}")
             product = shop.products[rng.choice(places[split])]
@@ -64,7 +71,9 @@ def in_split(text: str, split: str) -> bool:
 
 def identity(product: Product, attributes: tuple[str, ...], chosen: dict[str, str]) -> str:
     """What makes a wish another one."""
-    return "/".join((product.query, *sorted(attributes), *(f"{name}={chosen[name]}" for name in sorted(chosen))))
+    return "/".join(
+        (product.query, *sorted(attributes), *(f"{name}={chosen[name]}" for name in sorted(chosen)))
+    )
 
 
 def draw_wish(rng: Random, product: Product) -> tuple[tuple[str, ...], dict[str, str]]:
