@@ -7,7 +7,7 @@ goal's asin to know the product; everything that is clicked stands on the page. 
 from __future__ import annotations
 
 from agentrl.envs.shop.fuzzy import same_choice
-from agentrl.envs.shop.machine import BACK, BUY, NEXT, PER_PAGE, PREV, Act, State, labels, on_page, page_of
+from agentrl.envs.shop.machine import BACK, BUY, NEXT, PER_PAGE, PREV, Act, State, labelled, on_page, page_of
 from agentrl.envs.shop.records import Goal, Product
 from agentrl.envs.shop.shelf import Shop
 from agentrl.envs.shop.wishes import searches
@@ -59,7 +59,7 @@ def page_number(found: tuple[int, ...], place: int) -> int:
 
 def wanted_label(product: Product, goal: Goal, chosen: dict[str, str]) -> str | None:
     """What is still to be clicked: a wanted value, or the cheapest one of an option that makes it too dear."""
-    choices = labels(product)
+    choices = [(name, value, label) for label, (name, value) in labelled(product)]
     for want in goal.options:
         fits = [choice for choice in choices if same_choice(choice[1], want)]
         if fits and not any(chosen.get(name) == value for name, value, _ in fits):
@@ -76,4 +76,4 @@ def wanted_label(product: Product, goal: Goal, chosen: dict[str, str]) -> str | 
 
 def available(shop: Shop, state: State) -> tuple[str, ...]:
     """The labels that can be clicked."""
-    return tuple(page_of(shop, state).targets)
+    return page_of(shop, state).labels

@@ -9,11 +9,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+from agentrl.envs.shop.index import WordIndex
 from agentrl.envs.shop.records import Goal, Product
 from agentrl.tools.retrieval import Bm25Index, Passage
 
 FOUND = 50
 """Results of a search at most, as in WebShop."""
+DENSE = 20_000
+"""Up to so many products are searched on numpy arrays, more by tantivy."""
 QUERIES, GOALS = 8192, 8192  # how many are kept
 
 
@@ -34,16 +37,13 @@ class Shop:
         by_asin: places of the products by asin.
         search: the places of the products that a query finds, best first, at most 50.
         goal: the goal of (split, seed).
-        cache: what other modules remember of this shop.
     """
 
     def __init__(self, products: Sequence[Product], goals: Callable[[Shop], GoalSource]) -> None:
         self.products = tuple(products)
         self.by_asin = {product.asin: place for place, product in enumerate(self.products)}
-        self._index = Bm25Index(passage(product) for product in self.products)
-        self.search = functools.lru_cache(maxsize=QUERIES)(self._search)
+        self.search = functools.lru_cache(maxsize=QUERIES)(self._finder())
         self.goal = functools.lru_cache(maxsize=GOALS)(goals(self))
-        self.cache: dict[str, Any] = {}
 
     def __deepcopy__(self, memo: Any) -> Shop:
         return self
@@ -55,14 +55,19 @@ class Shop:
         """Whether a search finds this product."""
         return self.by_asin[asin] in self.search(query)
 
-    def _search(self, query: str) -> tuple[int, ...]:
-        return tuple(self.by_asin[hit.doc] for hit in self._index.search(query, FOUND))
+    def _finder(self) -> Callable[[str], tuple[int, ...]]:
+        texts = [searched(product) for product in self.products]
+        if len(texts) <= DENSE:
+            words = WordIndex(texts)
+            return lambda query: words.search(query, FOUND)
+        index = Bm25Index(Passage(str(place), *text) for place, text in enumerate(texts))
+        return lambda query: tuple(int(hit.doc) for hit in index.search(query, FOUND))
 
 
-def passage(product: Product) -> Passage:
-    """What the search engine reads of a product: all that its pages say, apart from the reviews."""
+def searched(product: Product) -> tuple[str, str]:
+    """What the search engine reads of a product, title and all else: all that its pages say, apart from the reviews."""
     values = " ".join(value for option in product.options for value in option.values)
     text = " ".join(
         (product.query, product.description, *product.features, *product.attributes, values, *product.path)
     )
-    return Passage(product.asin, product.title, text)
+    return product.title, text

@@ -8,12 +8,22 @@ from __future__ import annotations
 import functools
 from typing import Literal, TypeAlias
 
-from agentrl.envs.shop.machine import PAGES_KEPT, Line, Page, State, page_of
+from agentrl.envs.shop.machine import Page, State, page_of
 from agentrl.envs.shop.shelf import Shop
 
 Style: TypeAlias = Literal["rich", "simple"]
 STYLES: tuple[Style, ...] = ("rich", "simple")
+PAGES_KEPT = 16_384
 SEPARATOR = " [SEP] "
+BUTTON, CLICKED = "[button] %s [button_]", "[clicked button] %s [clicked button_]"
+RICH = {
+    "text": "%s",
+    "button": BUTTON,
+    "link": BUTTON,
+    "option": BUTTON,
+    "chosen": CLICKED,
+    "opened": CLICKED,
+}
 
 
 def page_text(shop: Shop, state: State, style: Style, instruction: str, list_actions: bool) -> str:
@@ -28,9 +38,9 @@ def page_text(shop: Shop, state: State, style: Style, instruction: str, list_act
 def body_text(shop: Shop, state: State, style: Style, list_actions: bool) -> str:
     page = page_of(shop, state)
     if style == "simple":
-        text = SEPARATOR.join(line.text for line in page.lines)
+        text = SEPARATOR.join(words for _, words in page.lines)
     else:
-        text = "\n".join(rich(line) for line in page.lines)
+        text = "\n".join([RICH[kind] % words for kind, words in page.lines])
         if state.page == "item" and state.chosen:
             text = "\n".join([*(f"You have chosen {name}: {value}." for name, value in state.chosen), text])
     if not list_actions or state.page == "done":
@@ -38,15 +48,7 @@ def body_text(shop: Shop, state: State, style: Style, list_actions: bool) -> str
     return f"{text}\nAvailable actions: {', '.join(actions_of(page))}"
 
 
-def rich(line: Line) -> str:
-    if line.kind == "text":
-        return line.text
-    if line.kind in ("chosen", "opened"):
-        return f"[clicked button] {line.text} [clicked button_]"
-    return f"[button] {line.text} [button_]"
-
-
 def actions_of(page: Page) -> list[str]:
     """What can be done on a page, in the grammar of actions."""
     found = ["search[<words>]"] if page.has_search else []
-    return found + [f"click[{label}]" for label in page.targets]
+    return found + [f"click[{label}]" for label in page.labels]
