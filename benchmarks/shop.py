@@ -108,33 +108,10 @@ def run(quick: bool = False) -> BenchResult:
         )
         figures[f"{actions}_turns_per_episode"] = statistics.mean(len(one.actions) for one in episodes)
     began = time.process_time()
-        env.reset(seed=episode.seed)
-        ready = time.process_time()
-        for action in episode.actions:
-            env.step(action)
-        stepping += time.process_time() - ready
-        resetting += ready - began
-    steps = sum(len(episode.actions) for episode in episodes)
-    return steps / stepping, 1000 * resetting / len(episodes)
-
-
-def run(quick: bool = False) -> BenchResult:
-    figures: dict[str, float] = {}
-    for actions in ("tools", "text"):
-        episodes = record(actions, 200 if quick else 1000)
-        first, group = [], []
-        for _ in range(2 if quick else 5):
-            forget()
-            env = make(actions)
-            first.append(play(env, episodes))
-            group.append(play(env, episodes))
-        for name, rounds in (("first", first), ("group", group)):
-            figures[f"{actions}_{name}_steps_per_second"] = statistics.median(rate for rate, _ in rounds)
-            figures[f"{actions}_{name}_reset_ms"] = statistics.median(ms for _, ms in rounds)
-        figures[f"{actions}_turns_per_episode"] = statistics.mean(len(one.actions) for one in episodes)
-    began = time.process_time()
     forget()
     made_shop(0, 3000)
     figures["catalogue_seconds"] = time.process_time() - began
-    targets = [Target(f"{actions}_groups_of_8_steps_per_second", ">=", TARGET) for actions in ("tools", "text")]
+    targets = [
+        Target(f"{actions}_groups_of_8_steps_per_second", ">=", TARGET) for actions in ("tools", "text")
+    ]
     return BenchResult(figures, tuple(targets))
