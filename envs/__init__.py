@@ -47,6 +47,11 @@ SHIPPED = (
         "shop.env:ShopEnv",
         "Buy what an instruction asks for in a shop of thousands of products, as text.",
     ),
+    (
+        "agentrl/ShopWeb-v0",
+        "shop.env_web:ShopWebEnv",
+        "The same shop as web pages, in a real Chromium.",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ from agentrl.envs.shop.fuzzy import same_choice
 from agentrl.envs.shop.machine import BACK, BUY, NEXT, PER_PAGE, PREV, Act, State, labelled, on_page, page_of
 from agentrl.envs.shop.records import Goal, Product
 from agentrl.envs.shop.shelf import Shop
-from agentrl.envs.shop.wishes import searches
+from agentrl.envs.shop.wishes import MAX_QUERY, searches
 
 
 def expert_move(shop: Shop, goal: Goal, state: State) -> Act:
@@ -28,7 +28,7 @@ def expert_move(shop: Shop, goal: Goal, state: State) -> Act:
 def hasty_move(shop: Shop, goal: Goal, state: State) -> Act:
     """Search for the whole instruction, open the first product, buy it as it is."""
     if state.page == "search":
-        return Act("search", goal.instruction[:300])
+        return Act("search", goal.instruction[:MAX_QUERY])
     if state.page == "results":
         found = on_page(shop.search(state.query), state.number)
         return Act("click", shop.products[found[0]].asin if found else BACK)
@@ -37,7 +37,9 @@ def hasty_move(shop: Shop, goal: Goal, state: State) -> Act:
 
 def best_search(shop: Shop, goal: Goal) -> str:
     """The first of the wordings that finds the product."""
-    return next((words for words in searches(goal) if shop.finds(words.lower(), goal.asin)), goal.title)
+    return next(
+        (words for words in searches(goal) if shop.finds(words.lower(), goal.asin)), goal.title[:MAX_QUERY]
+    )
 
 
 def among_results(shop: Shop, goal: Goal, state: State) -> Act:

@@ -81,18 +81,24 @@ class Shopping(ToolEnv):
             raise UserError("reset() first: no episode has begun")
         return self.goal
 
-    def play(self, act: Act) -> None:
-        """Do one action; buying ends the episode. Raises: ToolError: see `transition`."""
-        self.state = transition(self.shop, self.state, act)
-        if self.state.page == "done":
-            bought = self.shop.product(self.state.asin)
-            self.judgement = judge(bought, dict(self.state.chosen), self.wanted())
+    def arrive(self, state: State) -> None:
+        """Be in a state; one in which something was bought ends the episode."""
+        self.state = state
+        if state.page == "done":
+            bought = self.shop.product(state.asin)
+            self.judgement = judge(bought, dict(state.chosen), self.wanted())
             self.finish(self.judgement.reward, success=self.judgement.reward == 1.0)
 
     def state_key(self) -> str:
         """The instruction, the page and the choices; not what was looked at before."""
         instruction = self.goal.instruction if self.goal else ""
         return digest(repr((instruction, *self.state[:-1])))
+
+    async def _play(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+        result = await super()._play(action)
+        if self.judgement is not None:
+            result[4]["purchase"] = self.judgement.to_dict()
+        return result
 
 
 class ShopEnv(Shopping):
@@ -149,7 +155,7 @@ class ShopEnv(Shopping):
         )
 
     def _act(self, act: Act) -> str:
-        self.play(act)
+        self.arrive(transition(self.shop, self.state, act))
         return self._look()
 
     @tool
@@ -174,12 +180,6 @@ class ShopEnv(Shopping):
         if self.actions == "tools":
             raise ToolError("call one of the tools: search, click", "no_tool_call")
         return self._act(parse(text))
-
-    def step(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        result = super().step(action)
-        if self.judgement is not None:
-            result[4]["purchase"] = self.judgement.to_dict()
-        return result
 
     def expert(self) -> Message:
         """See `demonstrate`."""

@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, TypeAlias
 from agentrl.core.failures import ToolError
 from agentrl.envs.shop.records import Product
 from agentrl.envs.shop.shelf import Shop
+from agentrl.envs.shop.wishes import MAX_QUERY
 
 PER_PAGE = 10
-MAX_QUERY = 300  # characters
 SUB_PAGES = ("Description", "Features", "Reviews", "Attributes")
 SUB_PAGE_NAMES = tuple(name.lower() for name in SUB_PAGES)
 BACK, NEXT, PREV, BUY = "Back to Search", "Next >", "< Prev", "Buy Now"

@@ -26,7 +26,13 @@ NOT_NOUNS = frozenset(
     "women's men's womens mens kids' unisex portable wireless natural organic adjustable compatible durable "
     "washable resistant waterproof proof breathable professional premium perfect ideal suitable".split()
 )
-NOT_NOUN_ENDS = ("able", "ible", "less", "ful", "ous", "ive", "est", "ly")
+NOT_NOUN_ENDS = (
+    "able",
+    "ible",
+    "less",
+    "ous",
+    "ive",
+)  # of words of seven letters or more: not table, cable, olive
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +104,7 @@ def nouns(title: str) -> tuple[str, ...]:
     return tuple(
         word
         for word in WORD.findall(title.lower())
-        if word not in NOT_NOUNS and not word.endswith(NOT_NOUN_ENDS)
+        if word not in NOT_NOUNS and not (len(word) > 6 and word.endswith(NOT_NOUN_ENDS))
     )
 
 

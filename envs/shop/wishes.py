@@ -34,6 +34,8 @@ CHOICES = (
     (" in {pairs}", "{value} ({name})", " and "),
     (". i want {pairs}", "the {name} {value}", " and "),
 )
+MAX_QUERY = 300
+"""Characters that one may search for."""
 LIMITS = (
     ", and price lower than {price} dollars", ". it must cost less than {price} dollars",
     ", for under {price} dollars", ", and my budget is {price} dollars", ". i can spend up to {price} dollars",
@@ -111,4 +113,5 @@ def worded(rng: Random, product: Product, attributes: tuple[str, ...], chosen: d
 def searches(goal: Goal) -> tuple[str, ...]:
     """What the expert searches for: the words of the wish; if that does not find it, more of them, then the title."""
     wish = " ".join((goal.query, *goal.attributes))
-    return (wish, " ".join((wish, *goal.options)), goal.instruction, goal.title)
+    wordings = (wish, " ".join((wish, *goal.options)), goal.instruction, goal.title)
+    return tuple(words[:MAX_QUERY] for words in wordings)
