@@ -45,6 +45,7 @@ class ShopWebEnv(Shopping):
         "Elements that you can act on have a number: [3]<button>Search</button>."
     )
     max_turns = 25
+    max_instances = 6  # tabs; more than a few for each core only wait for each other
     fork: ClassVar[ForkKind] = "replay"
     safety: ClassVar[Safety] = "async"
 

@@ -45,9 +45,9 @@ class WordIndex:
         self._postings: dict[str, tuple[np.ndarray, np.ndarray]] = {}
         for word, where in places.items():
             at = np.array(where, dtype=np.int32)
-            times = np.array(often[word], dtype=np.float64)
+            tf = np.array(often[word], dtype=np.float64)
             rarity = np.log1p((self.size - len(at) + 0.5) / (len(at) + 0.5))
-            weight = rarity * times * (K1 + 1) / (times + K1 * (1 - B + B * lengths[at] / max(mean, 1.0)))
+            weight = rarity * tf * (K1 + 1) / (tf + K1 * (1 - B + B * lengths[at] / max(mean, 1.0)))
             self._postings[word] = (at, weight)
 
     def search(self, query: str, most: int) -> tuple[int, ...]:

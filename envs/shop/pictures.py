@@ -88,9 +88,11 @@ def picture(product: Product, color: str = "") -> str:
     main = PAINT.get(color) or PAINT[colors[stable(product.asin) % len(colors)]]
     glyph = GLYPHS[GLYPH_OF.get(product.query, "box")]
     drawn = glyph.format(m=main, d=mixed(main, 0, 0.35), l=mixed(main, 255, 0.45))
+    light = sum(int(main[at : at + 2], 16) for at in (1, 3, 5)) > 3 * 215
+    ground = "#d9dfe7" if light else mixed(main, 255, 0.88)
     return (
         '<svg class="picture" viewBox="0 0 100 100" role="img">'
-        f'<rect width="100" height="100" rx="8" fill="{mixed(main, 255, 0.88)}"/>{drawn}</svg>'
+        f'<rect width="100" height="100" rx="8" fill="{ground}"/>{drawn}</svg>'
     )
 
 

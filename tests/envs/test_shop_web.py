@@ -143,6 +143,8 @@ def way(env, seed, split):
 
 
 @browser
+@pytest.mark.slow
+@pytest.mark.web
 def test_both_forms_go_through_the_same_states_to_the_same_reward(web):
     text = agentrl.make("Shop-v0")
     for seed, split in ((0, "train"), (1, "test"), (2, "validation")):
@@ -150,6 +152,8 @@ def test_both_forms_go_through_the_same_states_to_the_same_reward(web):
 
 
 @browser
+@pytest.mark.slow
+@pytest.mark.web
 def test_typing_and_enter_search_and_a_missing_element_is_an_error(web):
     seen = text_of(web.reset(seed=3)[0])
     field = int(re.search(r'\[(\d+)\]<input type="text"', seen)[1])
@@ -162,6 +166,8 @@ def test_typing_and_enter_search_and_a_missing_element_is_an_error(web):
 
 
 @browser
+@pytest.mark.slow
+@pytest.mark.web
 def test_nothing_shows_the_goal_and_a_fork_goes_on(web):
     observation, info = web.reset(seed=4)
     assert web.goal.asin not in text_of(observation) + json.dumps(info)
@@ -174,6 +180,7 @@ def test_nothing_shows_the_goal_and_a_fork_goes_on(web):
 
 @browser
 @pytest.mark.slow
+@pytest.mark.web
 def test_the_rules_hold_in_a_browser():
     report = check_env("agentrl/ShopWeb-v0")
     assert report.ok, [check for check in report.checks if not check.ok]
