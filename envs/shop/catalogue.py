@@ -93,17 +93,17 @@ def made_product(rng: Random, number: int) -> Product:
     """One product of the kind `KINDS[number]`."""
     kind = KINDS[number]
     brand, model, name = draw_brand(rng), rng.choice(MODELS), rng.choice(kind.names)
-    attributes = tuple(rng.sample(kind.attributes, rng.randint(3, min(5, len(kind.attributes)))))
+    attributes = tuple(rng.sample(kind.attributes, rng.randint(4, 6 if len(kind.attributes) > 6 else 5)))
     use, other = rng.sample(kind.uses, 2)
     words = {"brand": brand, "model": model, "use": use, "other": other}
-    shown = rng.randint(1, 2)  # attributes that the title names; the others one has to read about
-    title = f"{brand} {model} {name}, {', '.join(part.title() for part in attributes[:shown])}"
+    shown = rng.randint(0, 2)  # attributes that the title names; the others one has to read about
+    title = f"{brand} {model} {name}{''.join(f', {part.title()}' for part in attributes[:shown])}"
     rest = attributes[shown:]
-    told = rng.randint(0, len(rest))
+    told = rng.randint(0, 1)
     features = [
         rng.choice(FEATURES).format(Attribute=a[0].upper() + a[1:], attribute=a, **words) for a in rest[told:]
     ]
-    features.append(f"For {use} and {other}")
+    features.insert(0, f"For {use} and {other}")
     sentences = [rng.choice(OPENINGS).format(**words)]
     sentences += [rng.choice(SENTENCES).format(attribute=a) for a in rest[:told]]
     sentences.append(rng.choice(CLOSINGS).format(**words))

@@ -65,9 +65,10 @@ class Shop:
 
 
 def searched(product: Product) -> tuple[str, str]:
-    """What the search engine reads of a product, title and all else: all that its pages say, apart from the reviews."""
+    """What the search engine reads of a product, title and all else: its kind, description, first feature and options.
+
+    As in WebShop it does not read the other features and the list of attributes: whether a product that was found has what is wanted,
+    its pages say.
+    """
     values = " ".join(value for option in product.options for value in option.values)
-    text = " ".join(
-        (product.query, product.description, *product.features, *product.attributes, values, *product.path)
-    )
-    return product.title, text
+    return product.title, " ".join((product.query, product.description, *product.features[:1], values))

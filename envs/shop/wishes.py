@@ -79,8 +79,8 @@ def identity(product: Product, attributes: tuple[str, ...], chosen: dict[str, st
 
 
 def draw_wish(rng: Random, product: Product) -> tuple[tuple[str, ...], dict[str, str]]:
-    """One to three attributes, and a value of every option or of all but one."""
-    attributes = tuple(rng.sample(product.attributes, rng.randint(1, min(3, len(product.attributes)))))
+    """Two to four attributes, and a value of every option or of all but one."""
+    attributes = tuple(rng.sample(product.attributes, rng.randint(2, min(4, len(product.attributes)))))
     options = list(product.options)
     if len(options) > 1 and rng.random() < 0.2:
         options.remove(rng.choice(options))
