@@ -10,12 +10,14 @@ from __future__ import annotations
 import functools
 import re
 
+from agentrl.envs.shop.records import listed
+
 THRESHOLD = 85
 NOT_WORD = re.compile(r"[\W_]+")
-BASE_COLORS = (
+BASE_COLORS = listed(
     "black blue brown gold green grey gray orange pink purple red silver white yellow beige navy teal olive "
     "burgundy khaki ivory cream bronze copper turquoise violet coral charcoal lavender maroon"
-).split()
+)
 
 
 @functools.lru_cache(maxsize=65_536)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COLORS = (
+from agentrl.envs.shop.records import listed
+
+COLORS = listed(
     "black white navy burgundy teal olive ivory coral lavender mustard charcoal turquoise beige "
     "crimson emerald peach silver copper indigo maroon"
-).split()
+)
 
 OPTIONS: dict[str, tuple[str, tuple[str, ...], float]] = {
     # name of the set: (name of the option, its values, how much of the price each further value adds)
-    "color": ("color", tuple(COLORS), 0.0),
+    "color": ("color", COLORS, 0.0),
     "clothing": ("size", ("small", "medium", "large", "2xl", "3xl"), 0.04),
     "shoe": ("size", ("6", "7", "8", "9", "10", "11", "12"), 0.0),
     "bed": ("size", ("twin", "full", "queen", "king"), 0.18),
@@ -247,11 +249,11 @@ KINDS: tuple[Kind, ...] = (
          "color pack", (8, 32), "meetings, diaries, sketches"),
 )  # fmt: skip
 
-BRAND_HEADS = (
-    "Al Bre Cor Del Fen Gal Hol Jor Kel Lum Mar Nor Or Pel Quin Ros Sel Tor Ul Vel Wen Yar Zan Tam".split()
+BRAND_HEADS = listed(
+    "Al Bre Cor Del Fen Gal Hol Jor Kel Lum Mar Nor Or Pel Quin Ros Sel Tor Ul Vel Wen Yar Zan Tam"
 )
-BRAND_TAILS = "vora dal mint wick ario sten lane more brook field tide via nex ora und ell ari esso".split()
-MODELS = (
+BRAND_TAILS = listed("vora dal mint wick ario sten lane more brook field tide via nex ora und ell ari esso")
+MODELS = listed(
     "Harbor Nova Cedar Ridge Comet Willow Summit Atlas Ember Meadow Pixel Drift Aurora Canyon Lotus Falcon "
     "Breeze Orchard Delta Granite Fjord Juniper Mistral Quartz Saffron Tundra Umbra Vista Zephyr Onyx"
-).split()
+)

@@ -14,12 +14,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from agentrl.envs.shop.records import listed
+
 K1, B = 1.2, 0.75
 MAX_TERMS = 48
 WORD = re.compile(r"[a-z0-9]+")
 UNHEARD = frozenset(
-    "a an and are as at be but by for from has have i if in is it me my no not of on or so that the then they this to "
-    "was were which will with would you your".split()
+    listed(
+        "a an and are as at be but by for from has have i if in is it me my no not of on or so that the then they this to "
+        "was were which will with would you your"
+    )
 )
 """Words that say nothing of what is looked for."""
 

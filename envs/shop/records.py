@@ -9,6 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+
+def listed(text: str) -> tuple[str, ...]:
+    """The words of a list that is written as a text."""
+    return tuple(text.split())
+
+
 NO_LIMIT = 1_000_000.0
 """Dollars: the price limit of a goal without one."""
 

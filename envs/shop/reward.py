@@ -15,16 +15,18 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from agentrl.envs.shop.fuzzy import same_choice, similar
-from agentrl.envs.shop.records import Goal, Product
+from agentrl.envs.shop.records import Goal, Product, listed
 
 WORD = re.compile(r"[a-z][a-z'-]+")
 NOT_NOUNS = frozenset(
-    "a an and are as at be by for from in into is it its of off on or our out over per plus set than that the their "
-    "this to up with without your you we all any each every new non extra super best great good large small big mini "
-    "medium long short high low heavy light soft hard easy quick fast slim wide thin thick double single dual full free "
-    "black white blue brown gold green grey gray orange pink purple red silver yellow beige navy teal "
-    "women's men's womens mens kids' unisex portable wireless natural organic adjustable compatible durable "
-    "washable resistant waterproof proof breathable professional premium perfect ideal suitable".split()
+    listed(
+        "a an and are as at be by for from in into is it its of off on or our out over per plus set than that the their "
+        "this to up with without your you we all any each every new non extra super best great good large small big mini "
+        "medium long short high low heavy light soft hard easy quick fast slim wide thin thick double single dual full free "
+        "black white blue brown gold green grey gray orange pink purple red silver yellow beige navy teal "
+        "women's men's womens mens kids' unisex portable wireless natural organic adjustable compatible durable "
+        "washable resistant waterproof proof breathable professional premium perfect ideal suitable"
+    )
 )
 NOT_NOUN_ENDS = (
     "able",
