@@ -93,7 +93,7 @@ SHIPPED = (
     Shipped(
         "agentrl/Mcp-v0",
         "mcp.env:McpTrackerEnv",
-        "The issue tracker"s tasks, with the tools of an MCP server process.",
+        "The issue tracker's tasks, with the tools of an MCP server process.",
         extra="mcp",
         needs=("mcp",),
     ),
@@ -105,7 +105,7 @@ SHIPPED = (
     Shipped(
         "agentrl/SelfSearch-v0",
         "search.selfsearch:SelfSearchEnv",
-        "Answer open questions by writing the passages of one"s own searches.",
+        "Answer open questions by writing the passages of one's own searches.",
     ),
     Shipped(
         "agentrl/Blocksworld-v0",
