@@ -11,7 +11,8 @@ from typing import Any, Protocol
 
 from agentrl.envs.shop.index import WordIndex
 from agentrl.envs.shop.records import Goal, Product
-from agentrl.tools.retrieval import Bm25Index, Passage
+from agentrl.tools.retrieval.engine import Passage
+from agentrl.tools.retrieval.tantivy import TantivyEngine
 
 FOUND = 50
 """Results of a search at most, as in WebShop."""
@@ -60,7 +61,7 @@ class Shop:
         if len(texts) <= DENSE:
             words = WordIndex(texts)
             return lambda query: words.search(query, FOUND)
-        index = Bm25Index(Passage(str(place), *text) for place, text in enumerate(texts))
+        index = TantivyEngine(Passage(str(place), *text) for place, text in enumerate(texts))
         return lambda query: tuple(int(hit.doc) for hit in index.search(query, FOUND))
 
 
