@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from agentrl.core.env import Snapshot, ToolEnv
     from agentrl.core.failures import InfrastructureFailure, ToolError, UserError
     from agentrl.core.messages import Message, ToolCall, assistant, call, system, user
-    from agentrl.core.registry import make
+    from agentrl.core.registry import make, make_vec
     from agentrl.core.tool import Tool, tool
     from agentrl.core.tree import Episode, RolloutTree, Task, Turn
 
@@ -34,6 +34,7 @@ __all__ = [
     "assistant",
     "call",
     "make",
+    "make_vec",
     "register",
     "system",
     "tool",
@@ -45,7 +46,7 @@ HOMES = {
     "env": ("Snapshot", "ToolEnv"),
     "failures": ("InfrastructureFailure", "ToolError", "UserError"),
     "messages": ("Message", "ToolCall", "assistant", "call", "system", "user"),
-    "registry": ("make",),
+    "registry": ("make", "make_vec"),
     "tool": ("Tool", "tool"),
     "tree": ("Episode", "RolloutTree", "Task", "Turn"),
 }

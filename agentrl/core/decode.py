@@ -24,6 +24,8 @@ from agentrl.core.wording import brief, shorten, shown
 if TYPE_CHECKING:
     from agentrl.core.tool import Tool
 
+PLAIN = frozenset({str, int, float, bool, type(None)})
+REMEMBERED_CHARACTERS, REMEMBERED_TEXTS = 200, 2048
 Recovery: TypeAlias = Literal["double_encoded", "python_literal", "encoded_value"]
 
 
@@ -60,8 +62,11 @@ def decode(target: Tool | type | Callable[..., Any], raw: str) -> Decoded:
         ToolError: `malformed_json` or `invalid_arguments`; nothing else, whatever `raw` is.
     """
     name, signature = named_signature(target)
+    known = signature.decoded.get(raw)
+    if known is not None:
+        return Decoded(dict(known.values), known.recovered)
     try:
-        return _decode(signature, raw)
+        return _remembered(signature, raw, _decode(signature, raw))
     except _Bad as bad:
         wanted = f"Expected {shorten(brief(signature.schema), 400)}"
         raise ToolError(
@@ -98,6 +103,15 @@ def named_signature(target: Tool | type | Callable[..., Any]) -> tuple[str, Sign
         return getattr(target, "name", known.name), known
     signature = signature_of(target)
     return signature.name, signature
+
+
+def _remembered(signature: Signature, raw: str, found: Decoded) -> Decoded:
+    """Moves of a game are the same few texts again and again: what never changes is read once."""
+    if len(raw) <= REMEMBERED_CHARACTERS and all(type(value) in PLAIN for value in found.values.values()):
+        if len(signature.decoded) >= REMEMBERED_TEXTS:
+            signature.decoded.clear()
+        signature.decoded[raw] = Decoded(dict(found.values), found.recovered)
+    return found
 
 
 class _Bad(Exception):

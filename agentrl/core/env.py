@@ -31,6 +31,8 @@ from collections.abc import Awaitable, Coroutine, Iterable, Mapping
 from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import gymnasium
+import numpy as np
+from gymnasium.utils import seeding
 
 from agentrl.core.failures import ForkMismatch, InfrastructureFailure, ToolError, UnknownName, UserError
 from agentrl.core.fork import ForkKind, Snapshot, copy_in, copy_out
@@ -82,6 +84,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     safety: ClassVar[Safety] = "thread"
     shared: ClassVar[frozenset[str]] = frozenset()
     max_instances: ClassVar[int | None] = None
+    _rng: np.random.Generator | None = None
     expert_success: float = 1.0
     trivial_success: float = 0.05
 
@@ -144,8 +147,20 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         waiting = ", ".join(tool.name for tool in chosen if tool.is_async)
         if waiting and self.safety != "async":
             raise UserError(f"{owner} has async tools ({waiting}): declare safety = 'async'")
-        self._tools = chosen
+        self._tools, self._by_name = chosen, {tool.name: tool for tool in chosen}
         self.action_space = ActionSpace(chosen)
+
+    @property
+    def _np_random(self) -> np.random.Generator:  # type: ignore[override]
+        """Gymnasium's generator of this episode, made where it is first asked for: most tasks are drawn from the
+        seed itself, and making one costs more than a step of a game."""
+        if self._rng is None:
+            self._rng, self._np_random_seed = seeding.np_random(self._np_random_seed)
+        return self._rng
+
+    @_np_random.setter
+    def _np_random(self, generator: np.random.Generator | None) -> None:
+        self._rng = generator
 
     # -- what an author calls ----------------------------------------------------------------------
 
@@ -297,7 +312,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             raise InfrastructureFailure("reset", type(self).__name__, "the environment is closed")
         # An unseeded episode is the episode of a drawn seed, so that it can be replayed too.
         self.task_seed = int(self.np_random.integers(2**31)) if seed is None else int(seed)
-        super().reset(seed=self.task_seed)
+        self._rng, self._np_random_seed = None, self.task_seed
         self.options = dict(options or {})
         self.split = self._check_split(self.options.get("split", self.default_split))
         self.turn, self._over, self._cut, self._success = 0, False, False, None
@@ -345,14 +360,15 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
     async def _execute(self, call: ToolCall) -> Any:
         if self._over:
             raise ToolError("not executed: the episode is over", "not_allowed")
-        tool = next((tool for tool in self.tools if tool.name == call.name), None)
+        tool = self._by_name.get(call.name)
         if tool is None:
             known = [tool.name for tool in self.tools]
             error = UnknownName("tool", call.name[:64], known)
             stop = "" if error.nearest else "."
             raise ToolError(f"{error}{stop} Known tools: {', '.join(known)}", "unknown_tool")
         decoded = tool.decode(call.arguments)
-        self._recoveries.extend({"tool": tool.name, "kind": kind} for kind in decoded.recovered)
+        if decoded.recovered:
+            self._recoveries.extend({"tool": tool.name, "kind": kind} for kind in decoded.recovered)
         return tool.function(**decoded.values)
 
     async def _guard(self, name: str, function: Any, argument: Any) -> str:

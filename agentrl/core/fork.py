@@ -15,7 +15,9 @@ from typing import Any, Literal, TypeAlias
 from agentrl.core.failures import UserError
 
 ForkKind: TypeAlias = Literal["copy", "native", "replay", "none"]
-WIRING = frozenset({"_tools", "observation_space", "action_space", "spec", "closed", "render_mode"})
+WIRING = frozenset(
+    {"_tools", "_by_name", "observation_space", "action_space", "spec", "closed", "render_mode"}
+)
 """Attributes that belong to the instance and not to the episode."""
 
 

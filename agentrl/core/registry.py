@@ -16,10 +16,12 @@ from types import ModuleType
 from typing import Any
 
 import gymnasium
+from gymnasium.vector import AutoresetMode
 
 from agentrl.core.catalogue import NAMESPACE, EnvEntry, catalogue
 from agentrl.core.env import ToolEnv, digest
 from agentrl.core.failures import MissingExtra, UnknownName, UserError
+from agentrl.core.vector import ToolVectorEnv
 
 
 def resolve(name: str) -> EnvEntry:
@@ -75,6 +77,32 @@ def make_entry(entry: EnvEntry, **kwargs: Any) -> ToolEnv:
     if not isinstance(env, ToolEnv):
         raise UserError(f"{entry.id} is a {type(env).__name__}, not a ToolEnv")
     return env
+
+
+def make_vec(
+    name: str,
+    num_envs: int = 1,
+    *,
+    autoreset_mode: AutoresetMode | str = AutoresetMode.NEXT_STEP,
+    **kwargs: Any,
+) -> ToolVectorEnv:
+    """Many environments of one name, played in step (see `ToolVectorEnv`).
+
+    Args:
+        autoreset_mode: Gymnasium's, or its value: `NextStep`, `SameStep` or `Disabled`.
+        kwargs: constructor arguments of each.
+
+    Raises: what `make` raises, and
+        UserError: a bad number or mode, or an environment that must not share a process.
+    """
+    entry = resolve(name)
+    modes = {str(mode.value): mode for mode in AutoresetMode}
+    mode = autoreset_mode if isinstance(autoreset_mode, AutoresetMode) else modes.get(autoreset_mode)
+    if mode is None:
+        raise UnknownName("autoreset_mode", str(autoreset_mode), modes)
+    first = make_entry(entry, **kwargs)
+    arguments = {**(entry.kwargs or {}), **kwargs}
+    return ToolVectorEnv(first, lambda: type(first)(**arguments), num_envs, autoreset_mode=mode)
 
 
 def check_arguments(name: str, env_class: Callable[..., ToolEnv], kwargs: Mapping[str, Any]) -> None:

@@ -11,7 +11,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pydantic
@@ -34,12 +34,14 @@ class Signature:
         description: the docstring without its sections.
         schema: of the object of all arguments: `type`, `properties`, `required`, `additionalProperties: false`.
         kinds: how to read and write each argument.
+        decoded: texts that the decoder has read before, and what they mean.
     """
 
     name: str
     description: str
     schema: Schema
     kinds: Mapping[str, Kind]
+    decoded: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 
 def signature_of(target: Any, names: Mapping[str, Any] | None = None) -> Signature:

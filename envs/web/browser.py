@@ -42,6 +42,7 @@ OPENING = 4  # tabs that are opened at once
 START_SECONDS, CALL_SECONDS, CLOSE_SECONDS = 60.0, 10.0, 5.0
 PROFILES = "playwright_chromiumdev_profile-*"
 STALE_SECONDS = 60.0
+LONGEST_FOLDER = 40  # of 108 bytes, Chromium's own names need more than 50
 
 
 def find_chromium(executable: str | None = None) -> str:
@@ -59,6 +60,12 @@ def find_chromium(executable: str | None = None) -> str:
         if found := shutil.which(name):
             return found
     raise UserError("no browser found: apt-get install chromium (or set AGENTRL_CHROMIUM)")
+
+
+def environment() -> dict[str, str | float | bool]:
+    """What the browser is started with: it puts a socket into the folder for temporary files, whose path has to be short."""
+    folder = tempfile.gettempdir()
+    return {**os.environ, "TMPDIR": folder if len(folder) <= LONGEST_FOLDER else "/tmp"}
 
 
 def playwright_module() -> Any:
@@ -122,7 +129,10 @@ class Chromium:
         self._playwright = await within(module.async_playwright().start(), START_SECONDS, "reset")
         self._browser = await within(
             self._playwright.chromium.launch(
-                executable_path=self.executable, args=list(FLAGS), timeout=START_SECONDS * 1000
+                executable_path=self.executable,
+                args=list(FLAGS),
+                timeout=START_SECONDS * 1000,
+                env=environment(),
             ),
             START_SECONDS,
             "reset",

@@ -286,5 +286,20 @@
     return before[0] === element.scrollLeft && before[1] === element.scrollTop ? 'it does not scroll further' : '';
   }
 
-  window.__agentrl = { observe, locate, press, edit, choose, scroll };
+  // Pictures that a page is going to show, loaded before it does: until then what they fill has no size.
+  const held = [];
+  async function load(urls) {
+    await Promise.all(urls.map((url) => {
+      const picture = new Image();
+      held.push(picture);
+      picture.src = url;
+      return picture.decode().catch(() => undefined);
+    }));
+  }
+
+  // The same for those in the document now.
+  const loaded = () => Promise.all([...document.images].filter((picture) => !picture.complete)
+    .map((picture) => picture.decode().catch(() => undefined)));
+
+  window.__agentrl = { load, loaded, observe, locate, press, edit, choose, scroll };
 })();

@@ -29,6 +29,7 @@ SEE = """async ([ms, options, frames]) => {
     clock.advance(ms);
     if (frames) await clock.frame();
   }
+  await window.__agentrl.loaded();
   return window.__agentrl.observe(options);
 }"""
 

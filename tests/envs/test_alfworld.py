@@ -89,7 +89,10 @@ def test_the_expert_remembers_what_it_saw():
     intro = "You see a cabinet 1, a desk 1, and a microwave 1.\n\nYour task is to: put a hot mug in desk."
     history = (
         ("go to cabinet 1", "You arrive at cabinet 1. The cabinet 1 is closed."),
-        ("open cabinet 1", "You open the cabinet 1. The cabinet 1 is open. In it, you see a mug 2, and a pen 1."),
+        (
+            "open cabinet 1",
+            "You open the cabinet 1. The cabinet 1 is open. In it, you see a mug 2, and a pen 1.",
+        ),
         ("take mug 2 from cabinet 1", "You pick up the mug 2 from the cabinet 1."),
         ("go to microwave 1", "You arrive at microwave 1. The microwave 1 is closed."),
         ("heat mug 2 with microwave 1", "You heat the mug 2 using the microwave 1."),
@@ -187,7 +190,10 @@ def test_every_answer_is_that_of_the_unmodified_engine(env, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     for line, (_, _, seen) in zip(done.stdout.splitlines(), walks, strict=True):
-        real = [[text, [c for c in commands if c.strip() != "help"], won] for text, commands, won in json.loads(line)]
+        real = [
+            [text, [c for c in commands if c.strip() != "help"], won]
+            for text, commands, won in json.loads(line)
+        ]
         assert real == seen
 
 
@@ -388,7 +394,13 @@ def as_official(root: Path, split: str, seeds: range) -> None:
     """Generated games in the folders of the official download."""
     for seed in seeds:
         file = library.generated(split, seed, ())
-        folder = root / "json_2.1.1" / library.OFFICIAL_PARTS[split] / file.path.parent.parent.name / f"trial_{seed}"
+        folder = (
+            root
+            / "json_2.1.1"
+            / library.OFFICIAL_PARTS[split]
+            / file.path.parent.parent.name
+            / f"trial_{seed}"
+        )
         folder.mkdir(parents=True)
         for name in ("game.tw-pddl", "traj_data.json"):
             (folder / name).write_bytes(file.path.with_name(name).read_bytes())

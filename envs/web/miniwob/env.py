@@ -18,13 +18,14 @@ from agentrl.envs.generated import as_names, stable
 from agentrl.envs.web.browser import Tab, find_chromium, open_tab, playwright_module
 from agentrl.envs.web.miniwob.experts import EXPERTS
 from agentrl.envs.web.miniwob.sight import Sight
-from agentrl.envs.web.miniwob.sites import address, chosen_tasks, origin
+from agentrl.envs.web.miniwob.sites import address, chosen_tasks, origin, pictures
 from agentrl.envs.web.observe import FORMS, Form, View, render
 from agentrl.envs.web.page import LONGEST_WAIT_MS, SETTLE_MS, Direction, Hands, Looks, prepare
 
 VIEWPORT = (400, 400)
 SKIP = "#reward-display, #click-canvas, #sync-task-cover, #query"
-BEGIN = """([seed, limit]) => {
+BEGIN = """async ([seed, limit, pictures]) => {
+  await __agentrl.load(pictures);
   const style = document.createElement('style');
   style.textContent = '*{transition:none!important;animation:none!important;caret-color:transparent!important}' +
     '#reward-display,#click-canvas{pointer-events:none!important}';
@@ -106,7 +107,7 @@ class MiniWobEnv(ToolEnv):
         assert tab is not None
         await tab.page.mouse.move(VIEWPORT[0] - 1, VIEWPORT[1] - 1)
         await tab.page.goto(address(self.name), wait_until="load")
-        self.utterance = await tab.page.evaluate(BEGIN, [seed, NO_LIMIT_MS])
+        self.utterance = await tab.page.evaluate(BEGIN, [seed, NO_LIMIT_MS, pictures(self.name)])
         tab.take_dialogs()
         self.view = await Hands(tab, self.looks).see(frames=False)
 

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 from agentrl.core.failures import MissingExtra, UnknownName, UserError
 
+PICTURE = re.compile(r"""content:\s*url\(\s*['"]?([^'")]+\.(?:png|gif|jpe?g|svg))""", re.IGNORECASE)
+STYLESHEET = re.compile(r"""<link[^>]+href=['"]([^'"]+\.css)""", re.IGNORECASE)
 GROUPS = {
     "click": ("click-", "button-", "hover-", "chase-"),
     "text": ("enter-", "focus-", "copy-", "highlight-", "text-", "login-", "unicode-", "terminal"),
@@ -42,6 +45,21 @@ def pages_folder() -> Path:
 def all_tasks() -> tuple[str, ...]:
     """The names of all tasks, sorted."""
     return tuple(sorted(path.stem for path in pages_folder().glob("*.html")))
+
+
+@functools.cache
+def pictures(task: str) -> tuple[str, ...]:
+    """The addresses of the pictures with which a task's style sheets fill elements: without it, such an element has no
+    size."""
+    page = pages_folder() / f"{task}.html"
+    html = page.read_text(errors="replace")
+    sheets = [(page.parent, html)]
+    for link in STYLESHEET.findall(html):
+        sheet = (page.parent / link).resolve()
+        if sheet.is_file():
+            sheets.append((sheet.parent, sheet.read_text(errors="replace")))
+    named = {(folder / url).resolve() for folder, text in sheets for url in PICTURE.findall(text)}
+    return tuple(sorted(path.as_uri() for path in named if path.is_file()))
 
 
 def origin() -> str:
