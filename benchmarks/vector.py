@@ -63,7 +63,6 @@ def run(quick: bool = False) -> BenchResult:
             seeds = [1000 * repeat + i // GROUP for i in range(count)]
             played, turns = record(vector, seeds, rounds)
             fresh = agentrl.make_vec(id, count)
-            forget(id)
             took = seconds_of(lambda: fresh.reset(seed=seeds), fresh.step, played)  # noqa: B023  called at once
             fresh.close()
             rates.append(turns / took)

@@ -81,6 +81,8 @@ class RolloutSection(Section):
     concurrency: int = Field(128, ge=1)
     max_turns: int = Field(0, ge=0)
     """Turn limit on top of the environment's own; 0 for none."""
+    history: int = Field(0, ge=0)
+    """How many of the last turns the model is shown beside the first prompt; 0 for all."""
     retries: int = Field(2, ge=0)
     min_group: int = Field(2, ge=1)
     step_seconds: float = Field(60.0, gt=0)

@@ -75,7 +75,9 @@ class Trainer:
             max_context=recipe.model.max_context or context_length(model),
             max_batch=max(recipe.rollout.concurrency, recipe.eval.concurrency),
         )
-        self.policy = ModelPolicy(self.engine, codec, recipe.rollout.sampling.sampling())
+        self.policy = ModelPolicy(
+            self.engine, codec, recipe.rollout.sampling.sampling(), history=recipe.rollout.history
+        )
         self.step, self.saved = 0, -1
 
     @classmethod
@@ -254,7 +256,7 @@ def rollout_settings(recipe: Recipe, step: int) -> RolloutSettings:
 def evaluation_policy(trainer: Trainer) -> ModelPolicy:
     """The trained policy with the evaluation's sampling settings, on the trainer's engine."""
     sampling = replace(trainer.policy.sampling, temperature=trainer.recipe.eval.temperature)
-    return ModelPolicy(trainer.engine, trainer.codec, sampling)
+    return ModelPolicy(trainer.engine, trainer.codec, sampling, history=trainer.recipe.rollout.history)
 
 
 def evaluation_settings(recipe: Recipe) -> RolloutSettings:

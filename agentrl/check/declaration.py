@@ -15,7 +15,6 @@ from gymnasium.utils.env_checker import check_env as gymnasium_check
 
 from agentrl.check.playing import Broken, require
 from agentrl.check.subject import Subject
-from agentrl.core.env import ToolEnv
 from agentrl.core.failures import InfrastructureFailure, ToolError, UserError
 from agentrl.core.messages import ToolCall, assistant, to_dicts
 from agentrl.core.sampling import sample_arguments
@@ -29,7 +28,7 @@ def declares_itself(subject: Subject) -> str:
     """A docstring, tools or an answer to plain text, descriptions, spaces."""
     with subject.env() as env:
         require(bool(inspect.getdoc(type(env))), "the class has no docstring")
-        silent = not env.tools and type(env).on_text is ToolEnv.on_text
+        silent = not env.tools and not env.answers_text
         require(not silent, "no tools, and plain text is not answered: a policy can do nothing")
         for tool in env.tools:
             require(bool(tool.description), f"tool {tool.name} has no description")

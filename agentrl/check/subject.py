@@ -80,7 +80,7 @@ def subject_of(
         name = getattr(source, "__qualname__", repr(source))
         return Subject(name, lambda: made(source, kwargs), reference_of(source), kwargs, seeds, seconds)
     entry = resolve(source)
-    check_arguments(entry.id, load_class(entry), kwargs)
+    check_arguments(entry.id, load_class(entry), {name: kwargs[name] for name in kwargs if name != "wrap"})
     return Subject(entry.id, lambda: make_entry(entry, **kwargs), source, kwargs, seeds, seconds)
 
 

@@ -50,6 +50,12 @@ def eval_(
     ] = "",
     temperature: Annotated[float, typer.Option(min=0, help="0 is greedy.")] = 1.0,
     max_tokens: Annotated[int, typer.Option(min=1, help="Most tokens of one turn.")] = 256,
+    history: Annotated[
+        int,
+        typer.Option(
+            min=0, help="How many of the last turns a model is shown beside the first prompt; 0 for all."
+        ),
+    ] = 0,
     max_turns: Annotated[
         int, typer.Option(min=0, help="Turn limit on top of the environment's own; 0 for none.")
     ] = 0,
@@ -74,7 +80,12 @@ def eval_(
     for task in {item.split: item for item in tasks}.values():
         check_task(task)
     opened = open_policy(
-        engine, model=model, base_url=base_url, temperature=temperature, max_tokens=max_tokens
+        engine,
+        model=model,
+        base_url=base_url,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        history=history,
     )
 
     async def main() -> dict[str, Any]:
@@ -85,6 +96,7 @@ def eval_(
             "split": split,
             "engine": engine.value,
             "model": model,
+            "history": history,
             "seed": seed,
         }
         async with opened as policy, interruptible() as stop:

@@ -22,7 +22,13 @@ class Engine(enum.StrEnum):
 
 @asynccontextmanager
 async def open_policy(
-    engine: Engine, *, model: str = "", base_url: str = "", temperature: float = 1.0, max_tokens: int = 256
+    engine: Engine,
+    *,
+    model: str = "",
+    base_url: str = "",
+    temperature: float = 1.0,
+    max_tokens: int = 256,
+    history: int = 0,
 ) -> AsyncIterator[Policy]:
     """The policy that `--engine` and `--model` name, closed at the end.
 
@@ -36,7 +42,8 @@ async def open_policy(
         network, codec = load_policy(model or "tiny-search")
         hf = HFEngine(network, max_context=context_length(network))
         try:
-            yield ModelPolicy(hf, codec, Sampling(temperature=temperature, max_tokens=max_tokens))
+            sampling = Sampling(temperature=temperature, max_tokens=max_tokens)
+            yield ModelPolicy(hf, codec, sampling, history=history)
         finally:
             await hf.aclose()
     elif engine is Engine.server:
@@ -44,7 +51,7 @@ async def open_policy(
 
         if not base_url or not model:
             raise UserError("--engine server needs --base-url and --model")
-        chat = ChatPolicy(base_url, model, temperature=temperature, max_tokens=max_tokens)
+        chat = ChatPolicy(base_url, model, temperature=temperature, max_tokens=max_tokens, history=history)
         try:
             yield chat
         finally:

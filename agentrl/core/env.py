@@ -122,6 +122,11 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         names = ", ".join(tool.name for tool in self.tools)
         raise ToolError(f"call one of the tools: {names}", "no_tool_call")
 
+    @property
+    def answers_text(self) -> bool:
+        """Whether a message without a tool call can be an action here."""
+        return type(self).on_text is not ToolEnv.on_text
+
     def expert(self) -> Action | None:
         """A good next action if the environment knows one (cold start, tests); None if it does not."""
         return None

@@ -23,6 +23,8 @@ from agentrl.core.env import ToolEnv, digest
 from agentrl.core.failures import MissingExtra, UnknownName, UserError
 from agentrl.core.vector import ToolVectorEnv
 
+WRAPPERS = "agentrl.wrappers.names"
+
 
 def resolve(name: str) -> EnvEntry:
     """The entry that `name` means; the namespace `agentrl/` may be left out.
@@ -56,6 +58,9 @@ def resolve(name: str) -> EnvEntry:
 def make(name: str, **kwargs: Any) -> ToolEnv:
     """Make an environment by name.
 
+    Args:
+        kwargs: the constructor's arguments; and `wrap`, the wrappers to put around it (see `agentrl.wrappers`).
+
     Raises:
         UnknownName: with the nearest known ids.
         MissingExtra: the environment needs an extra that is not installed.
@@ -64,7 +69,15 @@ def make(name: str, **kwargs: Any) -> ToolEnv:
     return make_entry(resolve(name), **kwargs)
 
 
-def make_entry(entry: EnvEntry, **kwargs: Any) -> ToolEnv:
+def make_entry(entry: EnvEntry, *, wrap: Any = (), **kwargs: Any) -> ToolEnv:
+    env = make_bare(entry, **kwargs)
+    if not wrap:
+        return env
+    # By name: wrappers stand on environments and are nothing that the core knows.
+    return importlib.import_module(WRAPPERS).wrapped(env, wrap)
+
+
+def make_bare(entry: EnvEntry, **kwargs: Any) -> ToolEnv:
     env_class = load_class(entry)
     check_arguments(entry.id, env_class, kwargs)
     try:
@@ -101,8 +114,15 @@ def make_vec(
     if mode is None:
         raise UnknownName("autoreset_mode", str(autoreset_mode), modes)
     first = make_entry(entry, **kwargs)
-    arguments = {**(entry.kwargs or {}), **kwargs}
-    return ToolVectorEnv(first, lambda: type(first)(**arguments), num_envs, autoreset_mode=mode)
+    return ToolVectorEnv(first, another(entry, **kwargs), num_envs, autoreset_mode=mode)
+
+
+def another(entry: EnvEntry, *, wrap: Any = (), **kwargs: Any) -> Callable[[], ToolEnv]:
+    """Makes more environments after a first one: nothing is looked up and checked again."""
+    if wrap:
+        return lambda: make_entry(entry, wrap=wrap, **kwargs)
+    env_class, arguments = load_class(entry), {**(entry.kwargs or {}), **kwargs}
+    return lambda: env_class(**arguments)
 
 
 def check_arguments(name: str, env_class: Callable[..., ToolEnv], kwargs: Mapping[str, Any]) -> None:

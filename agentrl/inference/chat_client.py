@@ -17,7 +17,7 @@ import httpx
 
 from agentrl.core.failures import InfrastructureFailure, UserError
 from agentrl.core.messages import Message, to_dicts
-from agentrl.inference.policy import Sampled, View
+from agentrl.inference.policy import Sampled, View, conversation
 
 FIRST_PAUSE = 0.5  # seconds; doubles with every retry
 LONGEST_PAUSE = 30.0  # seconds; also what a server may ask for at most
@@ -38,6 +38,7 @@ class ChatPolicy:
         seconds: deadline of one request, from connecting to the last byte.
         retries: how often a request is tried again.
         pause: seconds before the first retry.
+        history: how many of the last turns the model is shown beside the first prompt; 0 for all.
 
     Attributes:
         usage: prompt and completion tokens that the server counted.
@@ -59,7 +60,9 @@ class ChatPolicy:
         seconds: float = 120.0,
         retries: int = 4,
         pause: float = FIRST_PAUSE,
+        history: int = 0,
     ) -> None:
+        self.history = history
         self.url = address(base_url)
         self.model, self.seconds, self.retries, self.pause = model, seconds, retries, pause
         self.sampling = {"temperature": temperature, "top_p": top_p, "max_tokens": max_tokens}
@@ -78,7 +81,7 @@ class ChatPolicy:
         """
         body: dict[str, Any] = {
             "model": self.model,
-            "messages": conversation(view),
+            "messages": chat_messages(view, self.history),
             **self.sampling,
             "seed": view.seed % 2**31,
         }
@@ -175,14 +178,10 @@ def asked_pause(answer: httpx.Response) -> float:
     return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else 0.0
 
 
-def conversation(view: View) -> list[dict[str, Any]]:
-    """The whole conversation so far, calls and answers joined by ids (some servers insist), without old reasoning
+def chat_messages(view: View, history: int = 0) -> list[dict[str, Any]]:
+    """The conversation so far, calls and answers joined by ids (some servers insist), without old reasoning
     (some refuse it)."""
-    out: list[dict[str, Any]] = []
-    for turn in view.path:
-        out += to_dicts(turn.observation)
-        out.append(turn.action.to_dict())
-    out += to_dicts(view.observation)
+    out = to_dicts(conversation(view, history))
     for message in out:
         message.pop("reasoning_content", None)
     return joined(out)

@@ -59,15 +59,29 @@ class Policy(Protocol):
     async def act(self, view: View) -> Sampled: ...
 
 
+def conversation(view: View, history: int = 0) -> Messages:
+    """The messages so far: all of them, or the first prompt and the last `history` turns, each with what it was answered."""
+    if not view.path:
+        return view.observation
+    answers = (*(turn.observation for turn in view.path[1:]), view.observation)
+    kept = list(zip(view.path, answers, strict=True))[-history:]  # -0: all
+    told = (message for turn, answer in kept for message in (turn.action, *answer))
+    return (*view.path[0].observation, *told)
+
+
 class ModelPolicy:
     """A model: a codec and an engine.
+
+    Args:
+        history: how many of the last turns the model is shown beside the first prompt; 0 for all. Once a turn is left out,
+            every turn starts a fresh segment: what was sampled is still exactly what is trained.
 
     Attributes:
         handoffs: from one turn to the next: `clean` (tokens were added), `fresh` (a new segment), `refused` (no room).
     """
 
-    def __init__(self, engine: Engine, codec: Codec, sampling: Sampling) -> None:
-        self.engine, self.codec = engine, codec
+    def __init__(self, engine: Engine, codec: Codec, sampling: Sampling, *, history: int = 0) -> None:
+        self.engine, self.codec, self.history = engine, codec, history
         # A turn always ends at its format's stop token: what is sampled behind it, no template can show.
         stops = dict.fromkeys((*codec.stop_ids, *sampling.stop_ids))
         self.sampling = replace(sampling, stop_ids=tuple(stops))
@@ -109,15 +123,15 @@ class ModelPolicy:
         if not view.path:
             return (), self.codec.start(view.observation, view.tools), "clean"
         last = view.path[-1]
-        if last.completion_ids:
+        whole = not self.history or len(view.path) <= self.history
+        if whole and last.completion_ids:
             fed = tuple(fed_ids(last_segment(view.path)))
             prompt = fed[: len(fed) - len(last.completion_ids)]
             added = self.codec.extend(prompt, last.completion_ids, view.observation, view.tools)
             if added is not None:
                 return fed, added, "clean"
-        # The template cannot go on here, or the last turn was nobody's tokens (a script's).
-        history = tuple(m for turn in view.path for m in (*turn.observation, turn.action))
-        return (), self.codec.start((*history, *view.observation), view.tools), "fresh"
+        # The template cannot go on here, a turn is left out, or the last one was nobody's tokens (a script's).
+        return (), self.codec.start(conversation(view, self.history), view.tools), "fresh"
 
     def _check(self, completion: Completion, prompt_ids: tuple[int, ...], where: str) -> None:
         """The ledger's side of a completion."""

@@ -75,7 +75,7 @@ def error_of(target: Any, raw: str) -> ToolError:
         (list[int], "[1, 2.0]", [1, 2]),
         (tuple[int, str], '[1, "a"]', (1, "a")),
         (tuple[int, ...], "[1, 2]", (1, 2)),
-        (set[str], '["a", "b"]', {"a", "b"}),
+        pytest.param(set[str], '["a", "b"]', {"a", "b"}, id="set"),
         (frozenset[int], "[1]", frozenset({1})),
         (dict[str, Color], '{"a": "blue"}', {"a": Color.BLUE}),
         (Point, '{"x": 1}', Point(1, 0.5)),

@@ -123,7 +123,7 @@ def test_a_game_is_a_function_of_its_seed_and_scenes_are_split():
     assert (len(seen), len(unseen), seen & unseen) == (96, 24, set())
     assert {game.scene for game in games["test"]} <= unseen
     assert {game.scene for game in games["train"] + games["validation"]} <= seen
-    for game in sum(games.values(), []):
+    for game in (game for listed in games.values() for game in listed):
         assert rules.kind_of(game.scene) in generator.TASKS[game.task]
         assert not any(
             thing.kind == game.target and (thing.place, game.parent) in game.places for thing in game.things

@@ -324,3 +324,40 @@ def test_an_unknown_template_starts_fresh_segments():
     assert text(codec, prompt) == "[user] Hi</s>[assistant] "
     assert codec.extend(prompt, codec.encode_action(assistant("yes"), []), (user("and?"),), []) is None
     assert text(codec, codec.encode_action(assistant("yes"), [])) == "yes</s>"
+
+
+async def test_a_history_of_two_turns_shows_the_first_prompt_and_the_last_two(family):
+    """Clean while nothing is left out; then every turn is a segment of its own, fed exactly what the template shows."""
+    _, codec = family
+    search = assistant("", ToolCall.make("search", query="Mali"))
+    engine = Echo(codec, [search] * 4)
+    policy = ModelPolicy(engine, codec, Sampling(max_tokens=200), history=2)
+    tree = RolloutTree(Task("e", 0))
+    shown = (user("Capital of Mali?"),)
+    for index in range(4):
+        path = tree.path(index - 1) if index else ()
+        sampled = await policy.act(View(path, shown, TOOLS))
+        tree.add(
+            Turn(
+                id=0,
+                parent=index - 1 if index else None,
+                observation=shown,
+                action=sampled.action,
+                context_ids=sampled.context_ids,
+                completion_ids=sampled.completion_ids,
+                logprobs=sampled.logprobs,
+                handoff=sampled.handoff,
+            )
+        )
+        shown = (Message("tool", f"answer {index}", name="search"),)
+    assert [turn.handoff for turn in tree] == ["clean", "clean", "clean", "fresh"]
+    assert [tree.prompt_ids(node) for node in range(4)] == engine.fed
+    turns = tree.path(3)
+    expected = (
+        *turns[0].observation,
+        turns[1].action,
+        *turns[2].observation,
+        turns[2].action,
+        *turns[3].observation,
+    )
+    assert engine.fed[3] == codec.start(expected, TOOLS)

@@ -14,6 +14,7 @@ FLOORS = {
     "agentrl.sandboxes": 2,
     "agentrl.tools": 2,
     "agentrl.envs": 3,
+    "agentrl.wrappers": 3,
     "agentrl.inference": 4,
     "agentrl.rollout": 4,
     "agentrl.store": 4,

@@ -7,8 +7,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 pytest.register_assert_rewrite("faulty")
-import faulty
-from faulty import CLOSED, MADE, MOST_OPEN
+import faulty  # noqa: E402
+from faulty import CLOSED, MADE, MOST_OPEN  # noqa: E402
 
 
 @pytest.fixture(autouse=True)
