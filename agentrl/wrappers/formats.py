@@ -122,11 +122,10 @@ class Tags:
         name = single(tool) if tool else None
         inside = "" if call.arguments in ("", "{}") else call.arguments
         if tool is not None and name is not None and inside:
-            value = json.loads(inside).get(name)
-            plain = (
-                isinstance(value, str) and value == value.strip() and "<" not in value and "{" not in value
-            )
-            if plain and self._arguments(tool, value) == json.dumps({name: value}, ensure_ascii=False):
+            values = json.loads(inside)
+            value = values.get(name)
+            plain = isinstance(value, str) and value == value.strip() and not set("<{") & set(value)
+            if plain and json.loads(self._arguments(tool, value)) == values:
                 inside = value
         return f"<{call.name}>{inside}</{call.name}>"
 

@@ -1,6 +1,7 @@
 """One environment for every fault that the checker must see. Each differs from `Good` in that fault alone."""
 
 import dataclasses
+import itertools
 import json
 import os
 import random
@@ -111,11 +112,13 @@ class NoDoc(Good):
 
 
 class LosesItsGenerator(Good):
-    """Has no generator after a reset."""
+    """Has another generator after each reset."""
+
+    made = itertools.count()
 
     def task(self):
         text = super().task()
-        self._np_random = None
+        self._np_random = np.random.default_rng(next(self.made))
         return text
 
 
