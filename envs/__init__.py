@@ -138,6 +138,11 @@ SHIPPED = (
         "Fill a grid of 4, 6 or 9 rows that has one solution.",
     ),
     Shipped(
+        "agentrl/Hanoi-v0",
+        "games.hanoi.env:HanoiEnv",
+        "Bring the disks of a Tower of Hanoi from any arrangement into any other.",
+    ),
+    Shipped(
         "agentrl/MiniWoB-v0",
         "web.miniwob.env:MiniWobEnv",
         "Small tasks on real web pages (MiniWoB++), in a real Chromium.",
