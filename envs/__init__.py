@@ -138,6 +138,11 @@ SHIPPED = (
         "Fill a grid of 4, 6 or 9 rows that has one solution.",
     ),
     Shipped(
+        "agentrl/HiddenRule-v0",
+        "games.hiddenrule.env:HiddenRuleEnv",
+        "Find out a hidden order by hundreds of tests, then state it: a task of a long horizon.",
+    ),
+    Shipped(
         "agentrl/Hanoi-v0",
         "games.hanoi.env:HanoiEnv",
         "Bring the disks of a Tower of Hanoi from any arrangement into any other.",
