@@ -138,6 +138,11 @@ SHIPPED = (
         "Fill a grid of 4, 6 or 9 rows that has one solution.",
     ),
     Shipped(
+        "agentrl/TwentyQuestions-v0",
+        "games.twentyquestions.env:TwentyQuestionsEnv",
+        "Find out a hidden country by questions that are answered yes or no.",
+    ),
+    Shipped(
         "agentrl/HiddenRule-v0",
         "games.hiddenrule.env:HiddenRuleEnv",
         "Find out a hidden order by hundreds of tests, then state it: a task of a long horizon.",
