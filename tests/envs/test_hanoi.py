@@ -52,7 +52,7 @@ def test_the_classical_task_of_three_disks_by_hand():
 
 
 def test_the_largest_disk_moves_twice_where_that_is_shorter():
-    # Disks 1 and 2 stand on C and belong on A; disk 3 goes from A to C's neighbour B by way of C or straight.
+    # Disks 1 and 2 go from B to A, disk 3 from A to B.
     state, goal = ("B", "B", "A"), ("A", "A", "B")
     # Once: both from B to C (3), disk 3 to B (1), both from C to A (3). Twice: disk 3 to C, both to A, disk 3 to B.
     assert lengths(state, goal) == (7, 5)
