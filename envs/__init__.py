@@ -138,6 +138,21 @@ SHIPPED = (
         "Fill a grid of 4, 6 or 9 rows that has one solution.",
     ),
     Shipped(
+        "agentrl/TwentyQuestions-v0",
+        "games.twentyquestions.env:TwentyQuestionsEnv",
+        "Find out a hidden country by questions that are answered yes or no.",
+    ),
+    Shipped(
+        "agentrl/HiddenRule-v0",
+        "games.hiddenrule.env:HiddenRuleEnv",
+        "Find out a hidden order by hundreds of tests, then state it: a task of a long horizon.",
+    ),
+    Shipped(
+        "agentrl/Hanoi-v0",
+        "games.hanoi.env:HanoiEnv",
+        "Bring the disks of a Tower of Hanoi from any arrangement into any other.",
+    ),
+    Shipped(
         "agentrl/MiniWoB-v0",
         "web.miniwob.env:MiniWobEnv",
         "Small tasks on real web pages (MiniWoB++), in a real Chromium.",

@@ -85,12 +85,24 @@ class World:
 
 
 @functools.cache
+def entries() -> tuple[Mapping[str, Any], ...]:
+    """What `countryinfo` says of every country and territory that can be used, corrected; by name. Never change it."""
+    fixes = _data("corrections.json")
+    found = [_entry(country.info(), fixes) for country in all_countries()]
+    usable = [e for e in found if e["name"] not in fixes["drop"] and _complete(e)]
+    return tuple(sorted(usable, key=lambda e: fold(e["name"])))
+
+
+@functools.cache
+def names_by_code() -> Mapping[str, Mapping[str, str]]:
+    """The names of `currencies` and of `languages`, by their ISO codes. Never change it."""
+    return _data("names.json")
+
+
+@functools.cache
 def countries() -> World:
     """The real world: every country and territory of which capital, currency, language and region are known."""
-    table, fixes = _data("names.json"), _data("corrections.json")
-    entries = [_entry(country.info(), fixes) for country in all_countries()]
-    usable = [e for e in entries if e["name"] not in fixes["drop"] and _complete(e)]
-    usable.sort(key=lambda e: fold(e["name"]))
+    table, usable = names_by_code(), entries()
     code = {e["ISO"]["alpha3"]: e for e in usable}
     facts: list[Fact] = []
     aliases: dict[tuple[str, str], tuple[str, ...]] = {}

@@ -4,6 +4,7 @@ import random
 
 import jsonschema
 import pytest
+from playing import play
 
 import agentrl
 from agentrl.check import check_env
@@ -19,15 +20,6 @@ from agentrl.envs.api.wiki.service import WIKI
 
 NAMES = ["IssueTracker-v0", "Wiki-v0", "Office-v0", "Retail-v0"]
 SERVICES = [TRACKER, WIKI, OFFICE, RETAIL]
-
-
-def play(env, seed, split="train"):
-    env.reset(seed=seed, options={"split": split})
-    total, ended, info = 0.0, False, {}
-    while not ended:
-        _, reward, terminated, truncated, info = env.step(env.expert())
-        total, ended = total + reward, terminated or truncated
-    return total, info
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@ import itertools
 import gymnasium
 import numpy as np
 import pytest
+from playing import play
 
 import agentrl
 from agentrl.check import check_env
@@ -16,16 +17,6 @@ from agentrl.envs.gridworld.splits import SHARES, share_out, split_of
 from agentrl.envs.gridworld.taxi import ABOARD, begins_of, decode
 
 NAMES = ["FrozenLake-v0", "CliffWalking-v0", "Taxi-v0", "Blackjack-v0", "GymText-v0"]
-
-
-def play(env, seed, split="train"):
-    """One episode of the expert: its return and what the last info says."""
-    env.reset(seed=seed, options={"split": split})
-    total, ended, info = 0.0, False, {}
-    while not ended:
-        _, reward, terminated, truncated, info = env.step(env.expert())
-        total, ended = total + reward, terminated or truncated
-    return total, info
 
 
 def first_text(env, seed, split="train"):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from playing import play, rewards_of
 
 import agentrl
 from agentrl.check import check_env
@@ -36,17 +37,6 @@ HOTPOT = [
     }
     for number in range(40)
 ]
-
-
-def play(env, seed, split="train"):
-    """One episode of the expert: its rewards and the last info."""
-    env.reset(seed=seed, options={"split": split})
-    rewards, over, info = [], False, {}
-    while not over:
-        _, reward, terminated, truncated, info = env.step(env.expert())
-        rewards.append(reward)
-        over = terminated or truncated
-    return rewards, info
 
 
 @pytest.fixture
@@ -170,7 +160,7 @@ def test_no_question_and_no_step_is_in_two_splits() -> None:
 def test_every_step_of_a_shipped_question_can_be_found() -> None:
     env = CorpusSearchEnv(hit_reward=0.25)
     for seed in range(60):
-        rewards, _ = play(env, seed)
+        rewards, _ = rewards_of(env, seed)
         steps = len(env.question.steps)
         # Every supporting title and the answer, each once.
         assert sum(rewards) == pytest.approx(1 + 0.25 * (steps + 1))
@@ -238,7 +228,7 @@ def test_hotpot_questions_bring_their_corpus(hotpot: Path) -> None:
     seen = {}
     for split in SPLITS:
         for seed in range(40):
-            rewards, info = play(env, seed, split)
+            rewards, info = rewards_of(env, seed, split)
             assert info["success"]
             assert sum(rewards) == pytest.approx(1.2)  # two titles; a verdict cannot be found in a passage
             seen.setdefault(env.question.text, set()).add(split)
@@ -274,7 +264,7 @@ def test_a_file_for_each_split(tmp_path: Path, hotpot: Path) -> None:
 )
 def test_every_engine_plays(engine: str, hotpot: Path, tmp_path: Path) -> None:
     env = CorpusSearchEnv(questions=hotpot, engine=engine, index_dir=tmp_path / "index", hit_reward=0.1)
-    assert sum(play(env, 5)[0]) == pytest.approx(1.2)
+    assert play(env, 5)[0] == pytest.approx(1.2)
     for query in ("", '"', "AND", "x:("):
         env.reset(seed=0)
         assert env.step(call("search", query=query))[4]["tool_errors"] == []
