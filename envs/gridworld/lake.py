@@ -39,7 +39,7 @@ class FrozenLakeEnv(DiscreteEnv):
     ) -> None:
         if not 3 <= size <= 12:
             raise UserError(f"size must be 3 to 12, got {size}")
-        super().__init__(split=split, max_turns=max_turns or (200 if slippery else None))
+        super().__init__(split=split, max_turns=200 if slippery and max_turns is None else max_turns)
         self.size, self.slippery = size, slippery
         self.lake: tuple[str, ...] = ()
         if slippery:

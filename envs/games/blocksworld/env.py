@@ -37,7 +37,7 @@ class BlocksworldEnv(ToolEnv):
 
     def __init__(self, *, blocks: int = 5, split: str = "train", max_turns: int | None = None) -> None:
         check_between("blocks", blocks, 3, len(NAMES))
-        super().__init__(split=split, max_turns=max_turns or 8 * blocks)
+        super().__init__(split=split, max_turns=8 * blocks if max_turns is None else max_turns)
         self.blocks = blocks
         self.piles: Piles = ()
         self.goal: Piles = ()

@@ -53,7 +53,7 @@ class CountdownEnv(ToolEnv):
             raise UserError(f"target must be the lowest and the highest target, got {target!r:.40}")
         check_between("the lowest target", target[0], 10, 1000)
         check_between("the highest target", target[1], target[0] + 10, 1010)
-        super().__init__(split=split, max_turns=max_turns or 4 * numbers)
+        super().__init__(split=split, max_turns=4 * numbers if max_turns is None else max_turns)
         self.numbers, self.largest, self.targets = numbers, largest, (target[0], target[1])
         self.target = 0
         self.tables: tuple[Table, ...] = ((),)

@@ -34,7 +34,7 @@ class HanoiEnv(ToolEnv):
 
     def __init__(self, *, disks: int = 4, split: str = "train", max_turns: int | None = None) -> None:
         check_between("disks", disks, 3, 10)
-        super().__init__(split=split, max_turns=max_turns or 2 * (2**disks - 1))
+        super().__init__(split=split, max_turns=2 * (2**disks - 1) if max_turns is None else max_turns)
         self.disks = disks
         self.instructions = (
             f"Move the disks so that every disk is on its peg of the goal. Disk 1 is the smallest, disk {disks} the "

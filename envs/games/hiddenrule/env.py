@@ -44,7 +44,7 @@ class HiddenRuleEnv(ToolEnv):
         check_between("codes", codes, 5, 100)
         if isinstance(progress, bool) or not isinstance(progress, int | float) or not 0 <= progress <= 1:
             raise UserError(f"progress must be a number from 0 to 1, got {progress!r:.40}")
-        super().__init__(split=split, max_turns=max_turns or 3 * enough(codes) // 2)
+        super().__init__(split=split, max_turns=3 * enough(codes) // 2 if max_turns is None else max_turns)
         self.number, self.progress = codes, float(progress)
         self.codes: Order = ()
         self.order: Order = ()

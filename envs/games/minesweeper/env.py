@@ -45,7 +45,7 @@ class MinesweeperEnv(ToolEnv):
         check_between("columns", columns, 4, 10)
         mines = rows * columns // 7 if mines is None else mines
         check_between("mines", mines, 2, rows * columns // 5)
-        super().__init__(split=split, max_turns=max_turns or 2 * rows * columns)
+        super().__init__(split=split, max_turns=2 * rows * columns if max_turns is None else max_turns)
         self.rows, self.columns, self.mines = rows, columns, mines
         self.instructions = (
             f"Reveal every cell of the board that is no mine; {mines} cells are mines, and revealing one ends the "

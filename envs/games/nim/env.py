@@ -56,7 +56,7 @@ class NimEnv(ToolEnv):
             raise UserError(f"skill must be a number from 0 to 1, got {skill!r:.40}")
         if not isinstance(misere, bool):
             raise UserError(f"misere must be true or false, got {misere!r:.40}")
-        super().__init__(split=split, max_turns=max_turns or heaps * largest)
+        super().__init__(split=split, max_turns=heaps * largest if max_turns is None else max_turns)
         self.number, self.largest, self.skill, self.misere = heaps, largest, float(skill), misere
         self.instructions = (
             "You and an opponent take turns; you begin. Each turn takes one or more objects from one heap. "

@@ -42,7 +42,7 @@ class SokobanEnv(ToolEnv):
     ) -> None:
         check_between("size", size, 6, 10)
         check_between("boxes", boxes, 1, 4)
-        super().__init__(split=split, max_turns=max_turns or 20 + boxes * size**2)
+        super().__init__(split=split, max_turns=20 + boxes * size**2 if max_turns is None else max_turns)
         self.size, self.boxes = size, boxes
         self.steps = steps_of(size)
         self.room = ""

@@ -41,7 +41,7 @@ class SudokuEnv(ToolEnv):
             raise UserError(f"size must be 4, 6 or 9, got {size!r:.40}")
         holes = HOLES[size] if holes is None else holes
         check_between("holes", holes, 4, MOST_HOLES[size])
-        super().__init__(split=split, max_turns=max_turns or 3 * holes)
+        super().__init__(split=split, max_turns=3 * holes if max_turns is None else max_turns)
         self.size, self.holes = size, holes
         high, wide = BOXES[size]
         self.instructions = (

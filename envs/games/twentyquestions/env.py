@@ -42,7 +42,7 @@ class TwentyQuestionsEnv(ToolEnv):
 
     def __init__(self, *, questions: int = 20, split: str = "train", max_turns: int | None = None) -> None:
         check_between("questions", questions, 8, 40)
-        super().__init__(split=split, max_turns=max_turns or 2 * (questions + 1))
+        super().__init__(split=split, max_turns=2 * (questions + 1) if max_turns is None else max_turns)
         self.questions = questions
         self.instructions = (
             f"Find out which of {len(all_countries())} countries and territories is meant. You may ask {questions} "
