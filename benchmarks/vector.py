@@ -1,9 +1,8 @@
 """Steps a second of the games in the vector form, on one core, resets included.
 
 An expert plays 256 environments in step, eight on each task as a group is in training; then its actions are played again
-and timed, so that what is measured is the environments and not the player. The same figure for Gymnasium's own
-`SyncVectorEnv` over the same environments is the baseline (it copies every observation). Seconds are processor time of this
-process, which has one thread. Medians of rounds.
+and timed, with no task drawn before, so that what is measured is the environments and not the player. Seconds are processor
+time of this process, which has one thread. Medians of rounds.
 """
 
 from __future__ import annotations
@@ -11,6 +10,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import agentrl
@@ -18,6 +18,7 @@ from agentrl.benchmarks.harness import BenchResult, Target
 from agentrl.core.catalogue import catalogue
 from agentrl.core.messages import Action
 from agentrl.core.vector import ToolVectorEnv
+from agentrl.envs.games.drawing import forget
 
 TARGET = 50_000
 ENVIRONMENTS, GROUP = 256, 8
@@ -30,16 +31,16 @@ def games() -> list[str]:
 
 
 def record(vector: ToolVectorEnv, seeds: list[int], rounds: int) -> tuple[list[list[Action]], int]:
-    """What experts do in `rounds` steps of the vector, and how many turns were played."""
+    """What experts do in `rounds` steps of the vector, and how many episodes ended."""
     vector.reset(seed=seeds)
     played: list[list[Action]] = []
-    turns = 0
+    ended = 0
     for _ in range(rounds):
         actions: list[Action] = [env.expert() or "" for env in vector.envs]
-        *_, infos = vector.step(actions)
+        _, _, terminations, truncations, _ = vector.step(actions)
         played.append(actions)
-        turns += int((infos["turn"] > 0).sum())
-    return played, turns
+        ended += int((terminations | truncations).sum())
+    return played, ended
 
 
 def seconds_of(
@@ -57,19 +58,18 @@ def run(quick: bool = False) -> BenchResult:
     count, rounds, repeats = (64, 20, 2) if quick else (ENVIRONMENTS, 40, 5)
     for id in games():
         name = id.partition("/")[2].partition("-")[0]
-        vector = agentrl.make_vec(id, count)
-        rates, turns_per_episode = [], 0.0
+        rates, turns_per_episode = [], []
         for repeat in range(repeats):
             seeds = [1000 * repeat + i // GROUP for i in range(count)]
-            played, turns = record(vector, seeds, rounds)
-            fresh = agentrl.make_vec(id, count)
-            took = seconds_of(lambda: fresh.reset(seed=seeds), fresh.step, played)  # noqa: B023  called at once
-            fresh.close()
-            rates.append(turns / took)
-            turns_per_episode = turns / max(1, count * rounds - turns)
-        vector.close()
+            vector = agentrl.make_vec(id, count, autoreset_mode="SameStep")
+            played, ended = record(vector, seeds, rounds)
+            forget()
+            took = seconds_of(partial(vector.reset, seed=seeds), vector.step, played)
+            vector.close()
+            rates.append(count * rounds / took)
+            turns_per_episode.append(count * rounds / max(1, ended))
         figures[f"{name}_steps_per_second"] = statistics.median(rates)
-        figures[f"{name}_turns_per_episode"] = turns_per_episode
+        figures[f"{name}_turns_per_episode"] = statistics.median(turns_per_episode)
     steps = [value for name, value in figures.items() if name.endswith("steps_per_second")]
     figures["slowest_steps_per_second"], figures["median_steps_per_second"] = (
         min(steps),

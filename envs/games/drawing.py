@@ -6,33 +6,60 @@ is in two.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from random import Random
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from agentrl.core.failures import UserError
 from agentrl.envs.generated import in_split
 
 P = TypeVar("P")
-TRIES = 5000
+TRIES, REMEMBERED = 5000, 4096
+_tasks: dict[TaskKey, Any] = {}
 
 
-def rng_of(game: str, split: str, seed: int) -> Random:
-    """The source of all chance of one task."""
-    return Random(f"{game}/{split}/{seed}")
+class TaskKey(NamedTuple):
+    """What a task depends on: equal keys are equal tasks."""
+
+    game: str
+    split: str
+    seed: int
+    settings: tuple[Hashable, ...] = ()
+
+    def rng(self) -> Random:
+        """The source of all chance of the task."""
+        return Random(f"{self.game}/{self.split}/{self.seed}")
 
 
-def drawn(rng: Random, split: str, make: Callable[[Random], P | None], identity: Callable[[P], str]) -> P:
-    """The first problem that `make` draws (None is no problem) and that belongs to the split.
+def drawn(key: TaskKey, make: Callable[[Random], P | None], identity: Callable[[P], str]) -> P:
+    """The first problem that `make` draws (None is no problem) and whose `identity` belongs to the split.
 
     Raises:
         UserError: none was found: the settings leave too few problems.
     """
-    for _ in range(TRIES):
-        problem = make(rng)
-        if problem is not None and in_split(identity(problem), split):
-            return problem
-    raise UserError(f"no task of these settings was found for the split {split!r}: make it larger")
+
+    def draw(rng: Random) -> P:
+        for _ in range(TRIES):
+            problem = make(rng)
+            if problem is not None and in_split(identity(problem), key.split):
+                return problem
+        raise UserError(f"no task of these settings was found for the split {key.split!r}: make it larger")
+
+    return remembered(key, draw)
+
+
+def remembered(key: TaskKey, draw: Callable[[Random], P]) -> P:
+    """The task of a key, which never changes: a group plays it many times, and drawing costs more than a step."""
+    if key not in _tasks:
+        if len(_tasks) >= REMEMBERED:
+            _tasks.clear()
+        _tasks[key] = draw(key.rng())
+    return _tasks[key]
+
+
+def forget() -> None:
+    """Draw every task anew."""
+    _tasks.clear()
 
 
 def check_between(name: str, value: int, low: int, high: int) -> None:

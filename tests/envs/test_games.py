@@ -1,7 +1,6 @@
 """What the games with a board or a table have in common: Blocksworld, Countdown, Sokoban, Minesweeper, Nim, Sudoku."""
 
 import itertools
-from random import Random
 
 import gymnasium.utils.env_checker
 import numpy as np
@@ -13,7 +12,7 @@ from agentrl.check.audit import audit_env
 from agentrl.core.failures import ToolError, UserError
 from agentrl.core.messages import call, text_of
 from agentrl.envs.games.board import as_board, index_of, place_of, put
-from agentrl.envs.games.drawing import drawn, rng_of
+from agentrl.envs.games.drawing import TaskKey, drawn, forget, remembered
 from agentrl.envs.generated import in_split
 
 GAMES = ["Blocksworld", "Countdown", "Sokoban", "Minesweeper", "Nim", "Sudoku"]
@@ -155,18 +154,34 @@ def test_what_a_split_is():
 
 
 def test_a_game_a_split_and_a_seed_name_one_source_of_chance():
-    draws = {rng_of(game, split, seed).random() for game in "ab" for split in "cd" for seed in (0, 1)}
+    keys = [TaskKey(game, split, seed) for game in "ab" for split in "cd" for seed in (0, 1)]
+    draws = {key.rng().random() for key in keys}
     assert len(draws) == 8
-    assert rng_of("a", "c", 0).random() in draws
+    assert TaskKey("a", "c", 0).rng().random() in draws
+
+
+def test_a_task_is_drawn_once_and_settings_tell_tasks_apart():
+    draws = []
+
+    def draw(rng):
+        draws.append(rng.random())
+        return len(draws)
+
+    forget()
+    keys = [TaskKey("once", "train", 0, (settings,)) for settings in (1, 2, 1)]
+    assert [remembered(key, draw) for key in keys] == [1, 2, 1]
+    assert len(draws) == 2
+    forget()
+    assert remembered(keys[0], draw) == 3
 
 
 def test_settings_that_leave_no_task_are_said():
     with pytest.raises(UserError, match="no task of these settings"):
-        drawn(Random(0), "test", lambda rng: None, str)
+        drawn(TaskKey("none", "test", 0), lambda rng: None, str)
     content = next(str(n) for n in range(100) if in_split(str(n), "train"))
-    assert drawn(Random(0), "train", lambda rng: content, str) == content
+    assert drawn(TaskKey("one", "train", 0), lambda rng: content, str) == content
     with pytest.raises(UserError, match="'test'"):
-        drawn(Random(0), "test", lambda rng: content, str)
+        drawn(TaskKey("one", "test", 0), lambda rng: content, str)
 
 
 def test_a_board_by_hand():

@@ -15,7 +15,7 @@ from agentrl.core.tool import tool
 from agentrl.envs.games.blocksworld import rules
 from agentrl.envs.games.blocksworld.planning import finished, next_move
 from agentrl.envs.games.blocksworld.rules import NAMES, Piles, described, random_piles, towers
-from agentrl.envs.games.drawing import check_between, drawn, rng_of
+from agentrl.envs.games.drawing import TaskKey, check_between, drawn
 
 SECOND = {"stack": "on", "unstack": "off"}
 
@@ -43,10 +43,8 @@ class BlocksworldEnv(ToolEnv):
         self.goal: Piles = ()
 
     def task(self) -> str:
-        rng = rng_of("blocksworld", self.split, self.task_seed)
-        self.piles, self.goal = drawn(
-            rng, self.split, self._pair, lambda pair: f"{towers(pair[0])} > {towers(pair[1])}"
-        )
+        key = TaskKey("blocksworld", self.split, self.task_seed, (self.blocks,))
+        self.piles, self.goal = drawn(key, self._pair, lambda pair: f"{towers(pair[0])} > {towers(pair[1])}")
         return f"goal: {towers(self.goal)}\n{described(self.piles)}"
 
     def _pair(self, rng: Random) -> tuple[Piles, Piles] | None:

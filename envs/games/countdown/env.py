@@ -15,7 +15,7 @@ from agentrl.core.tool import tool
 from agentrl.envs.games.countdown.expression import value_of
 from agentrl.envs.games.countdown.rules import Operator, Table, combined, listed, result_of
 from agentrl.envs.games.countdown.solving import solve, steps
-from agentrl.envs.games.drawing import check_between, drawn, rng_of
+from agentrl.envs.games.drawing import TaskKey, check_between, drawn
 
 Problem: TypeAlias = tuple[Table, int]
 
@@ -64,10 +64,8 @@ class CountdownEnv(ToolEnv):
         return self.tables[-1]
 
     def task(self) -> str:
-        rng = rng_of("countdown", self.split, self.task_seed)
-        table, self.target = drawn(
-            rng, self.split, self._problem, lambda found: f"{sorted(found[0])} {found[1]}"
-        )
+        key = TaskKey("countdown", self.split, self.task_seed, (self.numbers, self.largest, self.targets))
+        table, self.target = drawn(key, self._problem, lambda found: f"{sorted(found[0])} {found[1]}")
         self.tables = (table,)
         return f"target: {self.target}\ntable: {listed(table)}"
 

@@ -12,7 +12,7 @@ from typing import ClassVar, TypeAlias
 from agentrl.core.env import Safety, ToolEnv
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
-from agentrl.envs.games.drawing import check_between, drawn, rng_of
+from agentrl.envs.games.drawing import TaskKey, check_between, drawn
 from agentrl.envs.games.hanoi.rules import PEGS, Peg, State, described, moved
 from agentrl.envs.games.hanoi.solving import distance, next_move
 
@@ -45,10 +45,8 @@ class HanoiEnv(ToolEnv):
         self.goal: State = ()
 
     def task(self) -> str:
-        rng = rng_of("hanoi", self.split, self.task_seed)
-        self.now, self.goal = drawn(
-            rng, self.split, self._pair, lambda pair: f"{''.join(pair[0])} {''.join(pair[1])}"
-        )
+        key = TaskKey("hanoi", self.split, self.task_seed, (self.disks,))
+        self.now, self.goal = drawn(key, self._pair, lambda pair: f"{''.join(pair[0])} {''.join(pair[1])}")
         return f"{described(self.now)}\n\nThe goal:\n{described(self.goal)}"
 
     def _pair(self, rng: Random) -> Pair | None:

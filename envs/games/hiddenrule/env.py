@@ -13,8 +13,9 @@ from agentrl.core.env import Safety, ToolEnv, digest
 from agentrl.core.failures import ToolError, UserError
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
-from agentrl.envs.games.drawing import check_between, drawn, rng_of
+from agentrl.envs.games.drawing import TaskKey, check_between, drawn
 from agentrl.envs.games.hiddenrule.rules import Known, enough, learned, next_probe, nothing, order_of, share
+from agentrl.envs.generated import in_split
 
 POOL = tuple(f"{letter}{number}" for letter in "ABCDEFGHJKLMNPQRSTUVWXYZ" for number in range(10, 100))
 Order: TypeAlias = tuple[str, ...]
@@ -51,14 +52,17 @@ class HiddenRuleEnv(ToolEnv):
         self.known: Known = nothing(codes)
 
     def task(self) -> str:
-        rng = rng_of("hiddenrule", self.split, self.task_seed)
-        self.codes = drawn(rng, self.split, self._codes, lambda codes: " ".join(sorted(codes)))
-        self.order = tuple(rng.sample(self.codes, self.number))
+        key = TaskKey("hiddenrule", self.split, self.task_seed, (self.number,))
+        self.codes, self.order = drawn(key, self._hidden, lambda pair: named(pair[0]))
         self.known = nothing(self.number)
         return f"The {self.number} codes: {' '.join(self.codes)}"
 
-    def _codes(self, rng: Random) -> Order:
-        return tuple(rng.sample(POOL, self.number))
+    def _hidden(self, rng: Random) -> tuple[Order, Order] | None:
+        """Codes, and the order in which they are hidden."""
+        codes = tuple(rng.sample(POOL, self.number))
+        if not in_split(named(codes), self.split):
+            return None
+        return codes, tuple(rng.sample(codes, self.number))
 
     @tool
     def probe(self, a: str, b: str) -> str:
@@ -110,3 +114,8 @@ class HiddenRuleEnv(ToolEnv):
         if pair is None:
             return call("submit", order=[self.codes[item] for item in order_of(self.known)])
         return call("probe", a=self.codes[pair[0]], b=self.codes[pair[1]])
+
+
+def named(codes: Order) -> str:
+    """What decides the split: which codes there are."""
+    return " ".join(sorted(codes))

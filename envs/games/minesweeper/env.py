@@ -13,7 +13,7 @@ from agentrl.core.failures import InfrastructureFailure, UserError
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
 from agentrl.envs.games.board import index_of, place_of
-from agentrl.envs.games.drawing import TRIES, check_between, rng_of
+from agentrl.envs.games.drawing import TRIES, TaskKey, check_between, remembered
 from agentrl.envs.games.minesweeper.deduction import deduce
 from agentrl.envs.games.minesweeper.drawing import Layout, random_layout, solvable
 from agentrl.envs.games.minesweeper.rules import FLAG, HIDDEN, flagged, revealed
@@ -55,7 +55,8 @@ class MinesweeperEnv(ToolEnv):
         self.board = self.truth = ""
 
     def task(self) -> str:
-        self.board, self.truth = self._layout(rng_of("minesweeper", self.split, self.task_seed))
+        key = TaskKey("minesweeper", self.split, self.task_seed, (self.rows, self.columns, self.mines))
+        self.board, self.truth = remembered(key, self._layout)
         return self.board
 
     def _layout(self, rng: Random) -> Layout:

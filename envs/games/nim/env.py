@@ -14,7 +14,7 @@ from agentrl.core.env import Safety, ToolEnv
 from agentrl.core.failures import UserError
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
-from agentrl.envs.games.drawing import check_between, drawn, rng_of
+from agentrl.envs.games.drawing import TaskKey, check_between, drawn
 from agentrl.envs.games.nim.rules import Heaps, Take, described, moves, taken, winning_moves, wins
 from agentrl.envs.generated import stable
 
@@ -65,8 +65,8 @@ class NimEnv(ToolEnv):
         self.heaps: Heaps = (0,)
 
     def task(self) -> str:
-        rng = rng_of("nim", self.split, self.task_seed)
-        self.heaps = drawn(rng, self.split, self._start, lambda heaps: f"{self.misere} {sorted(heaps)}")
+        key = TaskKey("nim", self.split, self.task_seed, (self.number, self.largest, self.misere))
+        self.heaps = drawn(key, self._start, lambda heaps: f"{self.misere} {sorted(heaps)}")
         return described(self.heaps)
 
     def _start(self, rng: Random) -> Heaps | None:

@@ -5,13 +5,14 @@ Invariant: the state is the player's place and the boxes'; the room of a task is
 
 from __future__ import annotations
 
+from random import Random
 from typing import ClassVar
 
 from agentrl.core.env import Safety, ToolEnv
 from agentrl.core.failures import InfrastructureFailure, UserError
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
-from agentrl.envs.games.drawing import TRIES, check_between, rng_of
+from agentrl.envs.games.drawing import TRIES, TaskKey, check_between, remembered
 from agentrl.envs.games.sokoban.drawing import Task, played_backwards, random_room
 from agentrl.envs.games.sokoban.rules import DIRECTIONS, Direction, State, draw, moved, solved, steps_of
 from agentrl.envs.games.sokoban.solving import solve
@@ -50,12 +51,12 @@ class SokobanEnv(ToolEnv):
         self.plan: tuple[State, str] = (self.now, "")
 
     def task(self) -> str:
-        self.room, self.first = self._task()
+        key = TaskKey("sokoban", self.split, self.task_seed, (self.size, self.boxes))
+        self.room, self.first = remembered(key, self._task)
         self.now, self.plan = self.first, (self.first, "")
         return draw(self.room, self.now)
 
-    def _task(self) -> Task:
-        rng = rng_of("sokoban", self.split, self.task_seed)
+    def _task(self, rng: Random) -> Task:
         for _ in range(TRIES):
             room = random_room(rng, self.size, self.boxes)
             if in_split(room, self.split) and (state := played_backwards(rng, room, self.size)):

@@ -13,7 +13,7 @@ from agentrl.core.failures import UserError
 from agentrl.core.messages import Action, call
 from agentrl.core.tool import tool
 from agentrl.envs.games.board import index_of, place_of
-from agentrl.envs.games.drawing import check_between, drawn, rng_of
+from agentrl.envs.games.drawing import TaskKey, check_between, drawn
 from agentrl.envs.games.sudoku import rules
 from agentrl.envs.games.sudoku.drawing import MOST_HOLES, shuffled
 from agentrl.envs.games.sudoku.rules import BOXES, EMPTY
@@ -51,10 +51,8 @@ class SudokuEnv(ToolEnv):
         self.given = self.grid = ""
 
     def task(self) -> str:
-        rng = rng_of("sudoku", self.split, self.task_seed)
-        self.given, _ = drawn(
-            rng, self.split, lambda rng: shuffled(self.size, self.holes, rng), lambda pair: pair[1]
-        )
+        key = TaskKey("sudoku", self.split, self.task_seed, (self.size, self.holes))
+        self.given, _ = drawn(key, lambda rng: shuffled(self.size, self.holes, rng), lambda pair: pair[1])
         self.grid = self.given
         return self.grid
 
