@@ -327,7 +327,8 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
             asked = await asked
         first = (user(asked),) if isinstance(asked, str) else tuple(asked)
         self._last = (system(self.instructions), *first) if self.instructions else first
-        self._began = (self.task_seed, dict(self.options), digest(text_of(self._last)))
+        if self.fork == "replay":
+            self._began = (self.task_seed, dict(self.options), digest(text_of(self._last)))
         return self._last, {"turn": 0, "split": self.split, "task_seed": self.task_seed}
 
     async def _play(self, action: Action) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
@@ -347,7 +348,8 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         truncated = self._cut or (late and not terminated)
         self._over = terminated or truncated
         self._last = tuple(answers)
-        self._path.append((message, digest(text_of(self._last))))
+        if self.fork == "replay":
+            self._path.append((message, digest(text_of(self._last))))
         info: dict[str, Any] = {
             "turn": self.turn,
             "reward_parts": dict(self._parts),
