@@ -153,6 +153,21 @@ SHIPPED = (
         "Bring the disks of a Tower of Hanoi from any arrangement into any other.",
     ),
     Shipped(
+        "agentrl/Wordle-v0",
+        "games.wordle.env:WordleEnv",
+        "Guess a hidden word; every guess is told which letters are right.",
+    ),
+    Shipped(
+        "agentrl/Mastermind-v0",
+        "games.mastermind.env:MastermindEnv",
+        "Find a hidden code of coloured pegs; every guess is told how many are right.",
+    ),
+    Shipped(
+        "agentrl/Maze-v0",
+        "games.maze.env:MazeEnv",
+        "Find the exit of a maze, of which one sees the corridors that one stands in.",
+    ),
+    Shipped(
         "agentrl/MiniWoB-v0",
         "web.miniwob.env:MiniWobEnv",
         "Small tasks on real web pages (MiniWoB++), in a real Chromium.",

@@ -9,6 +9,7 @@ right with a probability of at most 2^q / n!, however it chooses.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import comb, factorial
 from typing import Any
@@ -37,11 +38,23 @@ def nothing(count: int) -> Known:
 
 def learned(known: Known, first: int, second: int) -> Known:
     """What is known once it is told that `first` comes before `second`, which was not known to be otherwise."""
+    if known.after[first] >> second & 1:
+        return known
     early, late = known.before[first] | 1 << first, known.after[second] | 1 << second
-    return Known(
-        tuple(mask | late if early >> item & 1 else mask for item, mask in enumerate(known.after)),
-        tuple(mask | early if late >> item & 1 else mask for item, mask in enumerate(known.before)),
-    )
+    after, before = list(known.after), list(known.before)
+    for item in bits(early):
+        after[item] |= late
+    for item in bits(late):
+        before[item] |= early
+    return Known(tuple(after), tuple(before))
+
+
+def bits(mask: int) -> Iterator[int]:
+    """The items of a set."""
+    while mask:
+        low = mask & -mask
+        yield low.bit_length() - 1
+        mask ^= low
 
 
 def share(known: Known) -> float:
