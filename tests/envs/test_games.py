@@ -1,4 +1,4 @@
-"""What the games with a board or a table have in common: Blocksworld, Countdown, Sokoban, Minesweeper, Nim, Sudoku."""
+"""What all games have in common."""
 
 import itertools
 
@@ -15,7 +15,20 @@ from agentrl.envs.games.board import as_board, index_of, place_of, put
 from agentrl.envs.games.drawing import TaskKey, drawn, forget, remembered
 from agentrl.envs.generated import in_split
 
-GAMES = ["Blocksworld", "Countdown", "Sokoban", "Minesweeper", "Nim", "Sudoku"]
+GAMES = [
+    "Blocksworld",
+    "Countdown",
+    "Hanoi",
+    "HiddenRule",
+    "Mastermind",
+    "Maze",
+    "Minesweeper",
+    "Nim",
+    "Sokoban",
+    "Sudoku",
+    "TwentyQuestions",
+    "Wordle",
+]
 SETTINGS = [
     ("Blocksworld", {"blocks": 3}),
     ("Blocksworld", {"blocks": 12}),
@@ -30,6 +43,12 @@ SETTINGS = [
     ("Nim", {"heaps": 6, "largest": 5, "skill": 1}),
     ("Sudoku", {"size": 6}),
     ("Sudoku", {"size": 9, "holes": 54}),
+    ("Maze", {"size": 4}),
+    ("Maze", {"size": 20, "loops": 0.5, "view": "full"}),
+    ("Mastermind", {"pegs": 5, "colours": 8}),
+    ("Mastermind", {"pegs": 4, "colours": 8, "repeats": False}),
+    ("Wordle", {"length": 4}),
+    ("Wordle", {"length": 6}),
 ]
 WRONG = [
     ("Blocksworld", {"blocks": 2}, "3 to 12"),
@@ -49,6 +68,16 @@ WRONG = [
     ("Sudoku", {"size": 5}, "4, 6 or 9"),
     ("Sudoku", {"holes": 12}, "4 to 11"),
     ("Sudoku", {"max_turns": -1}, "at least 1"),
+    ("Maze", {"max_turns": 0}, "at least 1"),
+    ("Maze", {"size": 3}, "4 to 20"),
+    ("Maze", {"view": "some"}, "local or full"),
+    ("Maze", {"loops": 0.6}, "0 to 0.5"),
+    ("Mastermind", {"pegs": 2}, "3 to 5"),
+    ("Mastermind", {"pegs": 3, "colours": 5}, "125 codes"),
+    ("Mastermind", {"repeats": "no"}, "true or false"),
+    ("Wordle", {"length": 7}, "4 to 6"),
+    ("Wordle", {"guesses": 0}, "1 to 20"),
+    ("Wordle", {"hard": 1}, "true or false"),
 ]
 
 
@@ -106,13 +135,22 @@ def test_wrong_settings_are_refused(game, kwargs, said):
         make(game, **kwargs)
 
 
+HIDDEN = {
+    "Mastermind": lambda env: env.secret,
+    "Maze": lambda env: env.layout.maze,
+    "TwentyQuestions": lambda env: env.hidden,
+    "Wordle": lambda env: env.hidden,
+}
+
+
 @pytest.mark.parametrize("game", GAMES)
 def test_no_task_is_in_two_splits(game):
+    def asked(env, seed, split):
+        text = text_of(env.reset(seed=seed, options={"split": split})[0])
+        return HIDDEN[game](env) if game in HIDDEN else text
+
     env = make(game)
-    tasks = {
-        split: {text_of(env.reset(seed=seed, options={"split": split})[0]) for seed in range(120)}
-        for split in env.splits
-    }
+    tasks = {split: {asked(env, seed, split) for seed in range(120)} for split in env.splits}
     for one, other in itertools.combinations(env.splits, 2):
         assert not tasks[one] & tasks[other]
     assert len(tasks["train"]) > 60

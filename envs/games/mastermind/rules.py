@@ -7,7 +7,6 @@ weigh a guess is bounded.
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -22,7 +21,7 @@ WEIGHED, AGAINST = 400, 2000
 def marks_of(guess: str, secret: str) -> tuple[int, int]:
     """(pegs of the right colour in the right place, further pegs of a right colour in a wrong place)."""
     right = sum(a == b for a, b in zip(guess, secret, strict=True))
-    return right, (Counter(guess) & Counter(secret)).total() - right
+    return right, sum(min(guess.count(colour), secret.count(colour)) for colour in set(guess)) - right
 
 
 @functools.lru_cache(maxsize=16)

@@ -17,13 +17,13 @@ Told: TypeAlias = tuple[str, str]
 
 def marks_of(guess: str, hidden: str) -> str:
     """One mark a letter: `g` right letter, right place; `y` the letter is elsewhere; `-` no (further) such letter."""
-    left = Counter(b for a, b in zip(guess, hidden, strict=True) if a != b)
+    left = [b for a, b in zip(guess, hidden, strict=True) if a != b]
     marks = []
     for a, b in zip(guess, hidden, strict=True):
         if a == b:
             marks.append(RIGHT)
-        elif left[a] > 0:
-            left[a] -= 1
+        elif a in left:
+            left.remove(a)
             marks.append(ELSEWHERE)
         else:
             marks.append(ABSENT)
