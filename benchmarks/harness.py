@@ -33,6 +33,10 @@ PACKAGES = (
     "numpy",
     "tantivy",
     "bm25s",
+    "textworld",
+    "alfworld",
+    "playwright",
+    "miniwob",
     "faiss-cpu",
 )
 
@@ -60,7 +64,7 @@ class BenchResult:
 def bench_names() -> list[str]:
     """The benchmarks there are: modules of this package that have a `run`."""
     found = (info.name for info in pkgutil.iter_modules(agentrl.benchmarks.__path__))
-    return sorted(name for name in found if name != "harness")
+    return sorted(name for name in found if name not in ("harness", "memory"))
 
 
 def run_bench(name: str, *, quick: bool = False) -> dict[str, Any]:

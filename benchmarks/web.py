@@ -13,39 +13,13 @@ import os
 import statistics
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from pathlib import Path
 
 from agentrl.benchmarks.harness import BenchResult, Target
+from agentrl.benchmarks.memory import proportional_mb, tree
 from agentrl.core.messages import call, text_of
 from agentrl.envs.web.miniwob.env import MiniWobEnv
 
 CONTEXTS = 16
-
-
-def tree(pid: int) -> list[int]:
-    """The children of a process and theirs."""
-    parents: dict[int, int] = {}
-    for path in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parents[int(path.parent.name)] = int(path.read_text().rpartition(")")[2].split()[1])
-    found, edge = [], [pid]
-    while edge:
-        here = edge.pop()
-        children = [child for child, parent in parents.items() if parent == here]
-        found += children
-        edge += children
-    return found
-
-
-def proportional_mb(pids: Sequence[int]) -> float:
-    """Their proportional set size in MB (1e6 bytes)."""
-    total = 0
-    for pid in pids:
-        with suppress(OSError):
-            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
-    return total * 1024 / 1e6
 
 
 async def episodes(count: int) -> dict[str, float]:

@@ -35,6 +35,7 @@ COMMANDS = (
     "methods",
     "sandbox",
     "search",
+    "alfworld",
     "export",
     "bench",
     "doctor",

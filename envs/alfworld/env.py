@@ -84,7 +84,7 @@ class ALFWorldEnv(ToolEnv):
         self.tasks = generator.check_tasks(as_names("tasks", tasks))
         self.engines, self.planner = engines, planner
         if games == "official":
-            library.official(data, split, 0, self.tasks)
+            library.check_official(data, split, self.tasks)
         super().__init__(split=split, max_turns=max_turns)
         if actions == "text":
             self.tools = ()

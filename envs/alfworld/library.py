@@ -79,7 +79,10 @@ def cache() -> Path:
 
 
 def generated(split: str, seed: int, tasks: Sequence[str], *, root: Path | None = None) -> GameFile:
-    """The game of a seed, made and proved solvable where it is not in the cache yet.
+    """The game of a seed, made and proved solvable where it is not there yet.
+
+    Args:
+        root: the folder of the split's games; the cache's by default.
 
     Raises:
         InfrastructureFailure: no engine could be had, or none of the drawn games can be solved.
@@ -88,7 +91,7 @@ def generated(split: str, seed: int, tasks: Sequence[str], *, root: Path | None 
     task = chosen[seed % len(chosen)]
     for attempt in range(ATTEMPTS):
         game = generator.draw(split, seed, (task,), attempt)
-        folder = (root or cache()) / split / game.id / f"trial_{seed}_{attempt}"
+        folder = (root or cache() / split) / game.id / f"trial_{seed}_{attempt}"
         if (folder / "unsolvable").exists():
             continue
         path = folder / "game.tw-pddl"
@@ -132,13 +135,36 @@ def official(data: str | None, split: str, seed: int, tasks: Sequence[str]) -> G
     Raises:
         UserError: there are no such games there.
     """
-    where = data or os.environ.get("ALFWORLD_DATA")
-    if not where:
-        raise UserError(f"official games need data=FOLDER or $ALFWORLD_DATA; to download them: {DOWNLOAD}")
-    games = listed(str(Path(where).expanduser()), split, generator.check_tasks(tasks))
+    games = listed(str(official_data(data)), split, generator.check_tasks(tasks))
     path, task = games[seed % len(games)]
     digest = hashlib.blake2b(path.read_bytes(), digest_size=12).hexdigest()
     return GameFile(str(path), path, cache() / "official" / f"{digest}.zlib", task)
+
+
+def official_data(data: str | None) -> Path:
+    """The folder of the official games, whichever splits it has.
+
+    Raises:
+        UserError: none is named, or it has none.
+    """
+    where = data or os.environ.get("ALFWORLD_DATA")
+    if not where:
+        raise UserError(f"official games need data=FOLDER or $ALFWORLD_DATA; to download them: {DOWNLOAD}")
+    root = Path(where).expanduser()
+    if not (root / "json_2.1.1").is_dir():
+        raise UserError(f"there is no folder {root / 'json_2.1.1'}; to download the games: {DOWNLOAD}")
+    return root
+
+
+def check_official(data: str | None, split: str, tasks: Sequence[str]) -> None:
+    """Whether there are official games, and of a split that is there also games of these types.
+
+    Raises:
+        UserError: there are none.
+    """
+    root = official_data(data)
+    if split in OFFICIAL_PARTS and (root / "json_2.1.1" / OFFICIAL_PARTS[split]).is_dir():
+        listed(str(root), split, generator.check_tasks(tasks))
 
 
 @functools.lru_cache(maxsize=16)
