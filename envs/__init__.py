@@ -1,6 +1,8 @@
 """The environments that ship. `register_all` runs when Gymnasium is imported (see `agentrl.core.plugin`)."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from agentrl.core.catalogue import register
 
@@ -15,6 +17,7 @@ class Shipped(NamedTuple):
     summary: str
     extra: str = ""
     needs: tuple[str, ...] = ()
+    kwargs: Mapping[str, Any] = MappingProxyType({})
 
 
 SHIPPED = (
@@ -54,6 +57,14 @@ SHIPPED = (
         "Household tasks in text on the TextWorld engine: find, clean, heat, cool, place.",
         extra="alfworld",
         needs=("alfworld", "fast_downward"),
+    ),
+    Shipped(
+        "agentrl/ALFWorldText-v0",
+        "alfworld.env:ALFWorldEnv",
+        "The same household tasks, by ALFWorld's own text commands.",
+        extra="alfworld",
+        needs=("alfworld", "fast_downward"),
+        kwargs={"actions": "text"},
     ),
     Shipped(
         "agentrl/Bash-v0",
@@ -198,4 +209,5 @@ def register_all() -> None:
             summary=shipped.summary,
             extra=shipped.extra,
             needs=shipped.needs,
+            kwargs=shipped.kwargs,
         )

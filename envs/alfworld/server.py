@@ -94,7 +94,7 @@ class Session:
     def prepare(self, split: str, seed: int, tasks: list[str], attempt: int) -> dict[str, Any]:
         """Draw a game and prove that it can be solved; `document` is None where it cannot."""
         game = generator.draw(split, seed, tasks, attempt)
-        steps = solve(rules.domain(), generator.problem(game, generator.core_of(game)))
+        steps = solve(rules.domain(), generator.problem(generator.core_of(game)))
         if not steps:
             return {"document": None}
         ids = (*(place for place, _ in game.places), *(thing.id for thing in game.things))

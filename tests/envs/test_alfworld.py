@@ -24,6 +24,7 @@ from agentrl.core.failures import (
 from agentrl.core.messages import text_of
 from agentrl.envs.alfworld import engines, expert, generator, graph, library, rules
 from agentrl.envs.alfworld.env import ALFWorldEnv
+from agentrl.envs.alfworld.generate import generate
 
 INSTALLED = all(importlib.util.find_spec(name) for name in ("alfworld", "textworld", "fast_downward"))
 needs_engine = pytest.mark.skipif(not INSTALLED, reason="ALFWorld's engine is not installed")
@@ -426,7 +427,7 @@ def test_what_is_no_download_is_named(tmp_path, monkeypatch, env):
     monkeypatch.delenv("ALFWORLD_DATA", raising=False)
     with pytest.raises(UserError, match="alfworld-download"):
         ALFWorldEnv(games="official")
-    with pytest.raises(UserError, match=r"no folder .*json_2\.1\.1/train"):
+    with pytest.raises(UserError, match=r"no folder .*json_2\.1\.1"):
         ALFWorldEnv(games="official", data=str(tmp_path))
     env.reset(seed=0)
     as_official(tmp_path, "validation", range(1))
@@ -453,3 +454,58 @@ def test_what_is_no_download_is_named(tmp_path, monkeypatch, env):
 def test_bad_settings_are_named(settings, error, sentence):
     with pytest.raises(error, match=sentence):
         ALFWorldEnv(**settings)
+
+
+# -- games made ahead ------------------------------------------------------------------------------
+
+
+@needs_engine
+def test_games_made_ahead_are_official_games(tmp_path):
+    made = generate("test", 12, output=tmp_path, progress=(told := []).append)
+    assert (made.games, made.made, made.refused, told[-1]) == (12, 12, 0, 12)
+    assert made.by_type == dict.fromkeys(generator.TASKS, 2)
+    again = generate("test", 12, output=tmp_path)
+    assert (again.games, again.made) == (12, 0)
+    env = ALFWorldEnv(games="official", data=str(tmp_path), split="test")
+    try:
+        assert [play(env, seed, "test")[1]["success"] for seed in range(12)] == [True] * 12
+    finally:
+        env.close()
+    assert processes() == []
+
+
+@needs_engine
+def test_two_things_in_a_room_of_many_places_are_proved_fast(tmp_path):
+    """In the whole room, the planner searches for minutes."""
+    made = generate("train", 1, first_seed=353, output=tmp_path)
+    assert made.by_type == {"pick_two_obj_and_place": 1}
+    assert made.seconds < 20
+
+
+@needs_engine
+@pytest.mark.parametrize(
+    ("kwargs", "said"),
+    [
+        ({"games": 0}, "at least 1"),
+        ({"workers": 0}, "at least 1"),
+        ({"first_seed": -1}, "at least 0"),
+        ({"split": "tests"}, "did you mean 'test'"),
+        ({"tasks": ["heat"]}, "unknown ALFWorld task type"),
+        ({"output": Path("/proc/none")}, "cannot be written"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_made_is_one_sentence(kwargs, said):
+    with pytest.raises(UserError, match=said):
+        generate(**{"split": "train", "games": 1, **kwargs})
+
+
+@needs_engine
+def test_the_text_id_takes_commands():
+    env = agentrl.make("ALFWorldText-v0")
+    try:
+        env.reset(seed=3)
+        assert env.tools == ()
+        assert env.step("look")[4]["tool_errors"] == []
+    finally:
+        env.close()
