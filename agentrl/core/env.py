@@ -156,7 +156,7 @@ class ToolEnv(gymnasium.Env[Observation, Action]):
         self.action_space = ActionSpace(chosen)
 
     @property
-    def _np_random(self) -> np.random.Generator:  # type: ignore[override]
+    def _np_random(self) -> np.random.Generator:
         """Gymnasium's generator of this episode, made where it is first asked for: most tasks are drawn from the
         seed itself, and making one costs more than a step of a game."""
         if self._rng is None:

@@ -80,7 +80,7 @@ class ToolVectorEnv(VectorEnv[tuple[Observation, ...], Sequence[Action], np.ndar
     def reset(
         self,
         *,
-        seed: int | Sequence[int | None] | None = None,  # type: ignore[override]
+        seed: int | Sequence[int | None] | None = None,
         options: dict[str, Any] | None = None,
     ) -> tuple[tuple[Observation, ...], dict[str, Any]]:
         """Begin an episode in every sub-environment, or where `options["reset_mask"]` is true.
@@ -96,7 +96,7 @@ class ToolVectorEnv(VectorEnv[tuple[Observation, ...], Sequence[Action], np.ndar
             raise UserError(f"reset_mask must have the shape ({self.num_envs},), not {chosen.shape}")
         seeds = self._seeds(seed)
         infos: list[Mapping[str, Any] | None] = [None] * self.num_envs
-        for i in np.flatnonzero(chosen):
+        for i in np.flatnonzero(chosen).tolist():
             self._shown[i], infos[i] = self.envs[i].reset(seed=seeds[i], options=rest)
             self._over[i] = False
             self._first_seed[i], self._episodes[i] = self.envs[i].task_seed, 0
@@ -165,10 +165,10 @@ def merged(infos: Sequence[Mapping[str, Any] | None]) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for key in keys:
         has = np.fromiter((info is not None and key in info for info in infos), np.bool_, len(infos))
-        values = np.zeros(len(infos), dtype=NUMBERS.get(key, np.object_))
+        values: np.ndarray = np.zeros(len(infos), dtype=NUMBERS.get(key, np.object_))
         if values.dtype == np.object_:
             values[:] = None
-        for i in np.flatnonzero(has):
+        for i in np.flatnonzero(has).tolist():
             values[i] = infos[i][key]  # type: ignore[index]
         out[key], out[f"_{key}"] = values, has
     return out

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -61,7 +61,7 @@ class TextActions(Wrapper):
         return ()
 
     @tools.setter
-    def tools(self, tools: Sequence[Tool]) -> None:
+    def tools(self, tools: Iterable[Tool]) -> None:
         self.env.tools = tuple(tools)
 
     @property

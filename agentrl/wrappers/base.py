@@ -122,7 +122,7 @@ class Wrapper(ToolEnv):
         return f"<{type(self).__name__}{self.env!r}>"
 
     @property
-    def unwrapped(self) -> ToolEnv:  # type: ignore[override]
+    def unwrapped(self) -> ToolEnv:
         return self.env.unwrapped  # type: ignore[return-value]
 
     @property
@@ -131,7 +131,7 @@ class Wrapper(ToolEnv):
 
     @tools.setter
     def tools(self, tools: Iterable[Tool]) -> None:
-        self.env.tools = tools  # type: ignore[assignment]
+        self.env.tools = tools
 
     @property
     def action_space(self) -> Any:  # type: ignore[override]

@@ -32,7 +32,7 @@ class Recorder(Wrapper):
         UserError: another suffix, or a folder that cannot be written.
     """
 
-    kept: ClassVar[tuple[str, ...]] = ("_messages", "_rewards", "_errors")
+    kept: ClassVar[tuple[str, ...]] = ("_messages", "_rewards", "_wrong")
 
     def __init__(self, env: ToolEnv, file: str | Path, *, success_only: bool = False) -> None:
         super().__init__(env)
@@ -46,10 +46,10 @@ class Recorder(Wrapper):
             raise UserError(f"recorder: {self.file} cannot be written: {error.strerror}") from error
         self._messages: list[Message] = []
         self._rewards: list[float] = []
-        self._errors = 0
+        self._wrong = 0
 
     def begun(self, observation: Observation, info: dict[str, Any]) -> Shown:
-        self._messages, self._rewards, self._errors = list(observation), [], 0
+        self._messages, self._rewards, self._wrong = list(observation), [], 0
         return observation, info
 
     def acting(self, action: Message) -> Message:
@@ -61,7 +61,7 @@ class Recorder(Wrapper):
     ) -> Played:
         self._messages.extend(observation)
         self._rewards.append(reward)
-        self._errors += len(info["tool_errors"])
+        self._wrong += len(info["tool_errors"])
         if terminated or truncated:
             self._write(terminated, truncated, bool(info.get("success", False)))
         return observation, reward, terminated, truncated, info
@@ -80,7 +80,7 @@ class Recorder(Wrapper):
             "turns": len(self._rewards),
             "terminated": terminated,
             "truncated": truncated,
-            "tool_errors": self._errors,
+            "tool_errors": self._wrong,
             "rewards": self._rewards,
         }
         line = json.dumps(row, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"

@@ -63,9 +63,11 @@ class Shorten(Wrapper):
         return self._short(observation), reward, terminated, truncated, info
 
     def _short(self, observation: Observation) -> Observation:
-        return tuple(message if message.role == "system" else self._cut(message) for message in observation)
+        return tuple(
+            message if message.role == "system" else self._shortened(message) for message in observation
+        )
 
-    def _cut(self, message: Message) -> Message:
+    def _shortened(self, message: Message) -> Message:
         if len(message.content) <= self.most:  # a token is at least one character, but for odd scripts
             return message
         return replace(
