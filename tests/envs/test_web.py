@@ -371,17 +371,20 @@ def test_a_process_that_is_killed(make, victim, tmp_path, monkeypatch):
 
 def children(kind):
     """The process id of this process's driver, or of the browser that the driver started."""
-    table = subprocess.run(
-        ["ps", "-eo", "pid=,ppid=,args="], capture_output=True, text=True, check=True
-    ).stdout
-    rows = [
-        (int(pid), int(ppid), args)
-        for pid, ppid, args in (line.split(None, 2) for line in table.splitlines())
-    ]
-    driver = next(pid for pid, ppid, args in rows if ppid == os.getpid() and "driver" in args)
+    # Not `ps`: it cuts the command line off at COLUMNS, and where the checkout lies decides what is lost.
+    parents, commands = {}, {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            commands[int(folder.name)] = (folder / "cmdline").read_bytes()
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+        except OSError:
+            continue  # ended meanwhile
+    driver = next(
+        pid for pid, parent in parents.items() if parent == os.getpid() and b"playwright" in commands[pid]
+    )
     if kind == "driver":
         return driver
-    return next(pid for pid, ppid, _ in rows if ppid == driver)
+    return next(pid for pid, parent in parents.items() if parent == driver)
 
 
 @web
